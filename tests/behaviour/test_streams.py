@@ -415,3 +415,45 @@ def test_statements_beside_a_block_of_another_thread_begin_nothing_after_its_end
             thread.join()
         assert conn.transaction_status is TransactionStatus.IDLE
         assert not conn._core.depth
+
+
+FAILS_AHEAD = "select noted(n) from generate_series(1, 10) n"
+"""It writes, and fails in its second block, which is asked for while the first is read."""
+
+
+@pytest.fixture
+def _noted(url: str) -> None:
+    with headrace.connect(url, autocommit=True) as conn:
+        conn.executescript(
+            "create or replace function noted(n int) returns int language plpgsql as "
+            "$$begin insert into t values (n); return 1 / (3 - n); end$$"
+        )
+
+
+@pytest.mark.usefixtures("_noted")
+def test_leaving_a_stream_says_that_what_was_asked_for_ahead_has_undone_it(url: str) -> None:
+    with headrace.connect(url, autocommit=True) as conn:
+        numbers = conn.stream(FAILS_AHEAD, fetch_size=2)
+        next(numbers)
+        with pytest.raises(errors.InFailedSqlTransaction, match=r"not committed: .*division by zero"):
+            numbers.close()  # type: ignore[attr-defined]
+        assert conn.fetchval("select 1") == 1
+    assert rows(url) == []
+
+
+@pytest.mark.usefixtures("_noted")
+async def test_leaving_a_stream_says_so_on_asyncio(auto: Any, url: str) -> None:
+    numbers = auto.stream(FAILS_AHEAD, fetch_size=2)
+    await anext(numbers)
+    with pytest.raises(errors.InFailedSqlTransaction, match=r"not committed: .*division by zero"):
+        await numbers.aclose()
+    assert await auto.fetchval("select 1") == 1
+    assert rows(url) == []
+
+
+@pytest.mark.usefixtures("_noted")
+def test_a_stream_that_has_failed_raises_its_own_error_once(url: str) -> None:
+    with headrace.connect(url, autocommit=True) as conn:
+        with pytest.raises(errors.DivisionByZero):
+            list(conn.stream(FAILS_AHEAD, fetch_size=2))
+        assert conn.fetchval("select 1") == 1

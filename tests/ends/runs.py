@@ -43,13 +43,17 @@ class Place:
         found = re.search(r":(\d+)/", db.url)
         assert found is not None
         self.port = int(found[1])
-        self.way = Way(self.port)
+        self.way = self.make_way(self.port)
         self.url = db.url.replace(f":{found[1]}/", f":{self.way.port}/", 1)
         self.admin = db.connect(autocommit=True)
         self.admin.execute("drop table if exists ends")
         self.admin.execute("create table ends (id int)")
         self.sessions: list[Any] = []
         """Connections of the run, where the case knows them."""
+
+    def make_way(self, port: int) -> Way:
+        """The way to the server."""
+        return Way(port)
 
     def close(self) -> None:
         self.admin.close()

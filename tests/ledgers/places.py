@@ -19,6 +19,7 @@ import headrace.compat.mysqldb as facade
 from company.shells import Now
 from ends.lent import Lent
 from headrace import errors
+from headrace.types import TransactionStatus
 from headrace_lab.pgbouncer import pgbouncer, system_pgbouncer
 from servers import MySQL, PostgreSQL
 
@@ -44,6 +45,8 @@ EXPECTED = (errors.OperationalError, errors.InFailedSqlTransaction, errors.Query
 """Classes of the errors of what befalls a session; any other one is a fault."""
 REFUSALS = (errors.QueryCanceled, errors.DeadlockDetected, errors.SerializationFailure)
 """Errors of a statement that was executed by nobody."""
+OPEN = (TransactionStatus.INTRANS, TransactionStatus.INERROR)
+"""Where a connection stands in a transaction that is open."""
 INTERRUPTED, LOCK_WAIT, DEADLOCK = 1317, 1205, 1213
 """The same by MySQL's numbers."""
 
@@ -98,6 +101,10 @@ class Place(ABC):
     def is_closed(self, conn: Any) -> bool:
         """Returns true if a connection is of no use any more."""
         return bool(conn.closed)
+
+    def has_transaction(self, conn: Any) -> bool:
+        """Returns true if a transaction is open on a connection that executes nothing."""
+        return conn.transaction_status in OPEN
 
     def is_refusal(self, error: BaseException) -> bool:
         """Returns true if the statement was executed by nobody."""
@@ -250,6 +257,9 @@ class Facade(Place):
 
     def is_closed(self, conn: Any) -> bool:
         return not conn.open
+
+    def has_transaction(self, conn: Any) -> bool:
+        return False
 
     def is_refusal(self, error: BaseException) -> bool:
         return bool(error.args) and error.args[0] in (INTERRUPTED, LOCK_WAIT, DEADLOCK)

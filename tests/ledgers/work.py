@@ -41,13 +41,18 @@ SOON = 0.02
 
 Own = dict[tuple["Place", bool], Any]
 """A worker's own connections: by what they go through, and whether in autocommit."""
+NOTHING = "nothing before this"
 
 
 class Job:
     """What a worker does once."""
 
-    def __init__(self, work: Work, place: Place, chance: random.Random, own: Own, name: str) -> None:
+    def __init__(
+        self, work: Work, place: Place, chance: random.Random, own: Own, name: str, before: str = NOTHING
+    ) -> None:
         self.work = work
+        self.before = before
+        """What the worker has done before."""
         self.place = place
         self.chance = chance
         self.name = name
@@ -112,6 +117,8 @@ class Job:
                 await self.closed(conn)
                 del self._own[key]
             conn = self._own[key] = await self.connect(autocommit=autocommit)
+        # What is stored next would not be a transaction of its own, and be lost with this one.
+        assert not (autocommit and self.place.has_transaction(conn)), f"{self.before} has left a transaction open"
         return conn
 
     async def connect(self, *, autocommit: bool) -> Any:
@@ -247,10 +254,12 @@ class Work:
     async def _worker(self, number: int, end: float) -> None:
         chance = random.Random(f"{self.seed} {number}")
         own: Own = {}
+        before = NOTHING
         try:
             while time.monotonic() < end:
                 place, name = chance.choice(self.choices)
-                job = Job(self, place, random.Random(chance.random()), own, name)
+                job = Job(self, place, random.Random(chance.random()), own, name, before)
+                before = job.said
                 await self._do(job, WAYS[name])
                 self.progress = time.monotonic()
         finally:

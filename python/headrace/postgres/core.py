@@ -443,7 +443,7 @@ class ConnectionCore(Core):
         self.tpc = None
         self.pipelines.clear()
         for reading in list(self.readings):
-            ended = reading.end(discard=False)
+            ended = reading.end(told=True, discard=False)
             if ended is not None:
                 yield ended
         if mode != "none":

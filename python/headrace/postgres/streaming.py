@@ -113,6 +113,7 @@ class Streaming(PostgresBase[R], BlockingConnection[R]):
 
     def _stream(self, reading: Reading, timeout: float | None, gate: Any = None) -> Generator[list[R]]:
         gate = gate or self._gate(reading, BUSY)
+        told = True
         try:
             result: Result = self._wait(reading.begin(), timeout)
             reading.first(result, gate)
@@ -129,10 +130,14 @@ class Streaming(PostgresBase[R], BlockingConnection[R]):
                     gate.pass_on()
                 del rows
                 if not result.suspended:
+                    told = False
                     return
                 result = self._next_block(reading, timeout)
+        except GeneratorExit:
+            told = False
+            raise
         finally:
-            self._end_reading(reading, timeout)
+            self._end_reading(reading, timeout, told)
 
     def _arrow_batches(self, sql: str, params: Params, sink: ArrowSink, timeout: float | None) -> Generator[ArrowBatch]:
         reading = Reading(self._core, sql, params, sink.fetch_rows(), sink)
@@ -140,6 +145,7 @@ class Streaming(PostgresBase[R], BlockingConnection[R]):
 
     def _stream_batches(self, reading: Reading, sink: ArrowSink, timeout: float | None) -> Generator[ArrowBatch]:
         gate = self._gate(reading, BUSY)
+        told = True
         try:
             result: Result = self._wait(reading.begin(), timeout)
             reading.first(result, gate)
@@ -152,10 +158,14 @@ class Streaming(PostgresBase[R], BlockingConnection[R]):
                     # Another thread may go on with it.
                     gate.pass_on()
                 if not result.suspended:
+                    told = False
                     return
                 result = self._next_block(reading, timeout)
+        except GeneratorExit:
+            told = False
+            raise
         finally:
-            self._end_reading(reading, timeout)
+            self._end_reading(reading, timeout, told)
 
     def _next_block(self, reading: Reading, timeout: float | None) -> Result:
         """Waits for the next block. Without it those that were asked for after it are not received either."""
@@ -169,17 +179,20 @@ class Streaming(PostgresBase[R], BlockingConnection[R]):
                 self._forsake_all(rest)
             raise
 
-    def _end_reading(self, reading: Reading, timeout: float | None) -> None:
+    def _end_reading(self, reading: Reading, timeout: float | None, told: bool) -> None:
+        """Ends the portal. Raises why the transaction of its own was not committed, unless the program is ``told`` of
+        an error of the stream in any case."""
         try:
-            ended = reading.end()
+            ended = reading.end(told=told)
             if ended is not None:
                 self._see_out(ended, timeout)
         except errors.Error:
             if not (reading.ended or self.closed):
                 # Collected in the middle of this thread's own request: the connection would stay occupied.
-                threading.Thread(target=self._end_reading, args=(reading, timeout), daemon=True).start()
+                ends = reading, timeout, True
+                threading.Thread(target=self._end_reading, args=ends, daemon=True).start()
             # The rest of a portal in another transaction is lost with the connection.
-            if reading.own and not reading.abandoned:
+            if reading.own and not (told or reading.abandoned):
                 raise
         except BaseException:
             # An interrupt: it may have come before the end was queued, or before that was sent.

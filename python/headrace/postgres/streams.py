@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections import deque
 from collections.abc import Callable
 from functools import partial
@@ -96,8 +95,9 @@ class Reading(Opened):
         if result.columns is None:
             raise ProgrammingError("the statement returns no rows")
         self._columns = result.columns
-        self.own = self._core.wire.is_reserved(self._portal[1])
-        if self.own:
+        # Not whether it has the connection for itself: that may be lost since the block came, with the transaction.
+        self.own = self._core.wire.owns_transaction(self._portal[1])
+        if self.own and not self._core.wire.closed:
             self._gate = gate
             self._core.wire.occupy(gate)
 
@@ -137,9 +137,13 @@ class Reading(Opened):
         if self.ended:
             raise InterfaceError(_RESET)
 
-    def end(self, discard: bool = True) -> Any:
+    def end(self, *, told: bool, discard: bool = True) -> Any:
         """Queues the end of the portal and of a transaction of its own; returns its ticket, or None where there is
-        nothing to end. Whatever was asked ahead is dropped."""
+        nothing to end. Whatever was asked ahead is dropped.
+
+        Raises why the transaction of its own was lost with the connection, unless the program is ``told`` of an error
+        of the stream in any case.
+        """
         core = self._core
         if self.ended or not self.began:
             return None
@@ -152,9 +156,7 @@ class Reading(Opened):
         self.watch = None
         core.readings.discard(self)
         if core.wire.closed:
-            raised = sys.exc_info()[1]
-            is_told = self.abandoned or not discard or not isinstance(raised, GeneratorExit | None)
-            if self.own and not is_told and core.is_cut():
+            if self.own and not (told or self.abandoned) and core.is_cut():
                 # What the query has changed is lost with its transaction.
                 raise core.loss(is_all=False)
             return None
@@ -168,4 +170,4 @@ class Reading(Opened):
     def end_again(self) -> None:
         """The same after an interrupt, which may have come at any point of it. The end is sent with what comes next."""
         self.ended = False
-        self.end()
+        self.end(told=True)

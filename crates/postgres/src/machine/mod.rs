@@ -24,6 +24,7 @@ mod stage;
 mod stale;
 mod startup;
 mod statement;
+mod streamed;
 mod typing;
 mod verb;
 mod work;
@@ -50,6 +51,7 @@ use startup::Startup;
 use statement::{Key, StatementNames};
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::Arc;
+use streamed::Streamed;
 
 /// A response handler for PostgreSQL.
 pub trait PgHandler: ResponseHandler<Columns = Arc<Columns>, ServerError = ServerError> {}
@@ -103,8 +105,9 @@ pub struct Machine<H: ResponseHandler> {
     portals: Portals,
     /// The portal that the open transaction block belongs to: nothing else is started.
     reserved: Option<u64>,
-    /// The last portal with a transaction block of its own, until the end of that block is answered.
-    streamed: Option<u64>,
+    /// The last portal with a transaction block of its own, until the end of that block is answered, or for good if the
+    /// session ends before.
+    streamed: Option<Streamed>,
     /// An error made the server skip everything up to the next Sync.
     skipping: bool,
     /// Their epoch advances with changes of anything that statements use: tables, types, the search path.
@@ -456,7 +459,6 @@ impl<H: PgHandler> Protocol for Machine<H> {
     fn abort(&mut self, cx: H::Context<'_>, reason: &Fatal) {
         self.phase = Phase::Closed;
         self.reserved = None;
-        self.streamed = None;
         self.queue.abort(cx, reason, self.closing_error.clone());
     }
 

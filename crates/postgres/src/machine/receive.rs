@@ -146,7 +146,9 @@ impl<H: PgHandler> Machine<H> {
                 if self.notices.len() == limits::NOTICES {
                     self.notices.pop_front();
                 }
-                self.notices.push_back(ServerError::parse(body)?);
+                let notice = ServerError::parse(body)?;
+                self.note_no_block(&notice);
+                self.notices.push_back(notice);
                 Ok(())
             }
             tag::NOTIFICATION_RESPONSE => {
@@ -318,6 +320,7 @@ impl<H: PgHandler> Machine<H> {
         if matches!(tag, b"DISCARD ALL" | b"CLOSE CURSOR ALL") {
             self.portals.clear();
         }
+        self.note_end_of_block(tag);
         if forgotten {
             self.statements.lost_all();
         }
@@ -351,6 +354,7 @@ impl<H: PgHandler> Machine<H> {
         }
         let tail = self.queue.started() - 1;
         self.note_begin_failed(&error);
+        self.note_fetch_failed(&error);
         let pending = &mut self.queue[0];
         let asks_apart = match pending.stage() {
             Stage::Introspecting { .. } => pending.answer.owed == 0,
@@ -427,11 +431,7 @@ impl<H: PgHandler> Machine<H> {
     ) -> Result<(), Fatal> {
         let status = backend::transaction_status(body)?;
         self.status = status;
-        if let (Some(streamed), Some(pending)) = (&self.streamed, self.queue.first())
-            && matches!(&pending.request, Request::ClosePortal { portal } if portal.number == *streamed)
-        {
-            self.streamed = None;
-        }
+        self.settle_own_block(status);
         self.changed_in_block &= status != TransactionStatus::Idle;
         if let Phase::Startup(startup) = &self.phase {
             if !matches!(startup.state, State::Settled) {

@@ -8,6 +8,7 @@ use super::pending::{PendingRequest, Stage};
 use super::request::{Cursor, Execute, Prepare, Request};
 use super::stage::{Event, Unsent};
 use super::statement::{Lookup, Shape, Statement, names_session_object};
+use super::streamed::Streamed;
 use super::typing::Typing;
 use super::work::{Source, Work};
 use super::{Machine, PgHandler, Phase, Server, TransactionStatus};
@@ -282,6 +283,7 @@ impl<H: PgHandler> Machine<H> {
             }
             Request::ClosePortal { portal } if self.reserved == Some(portal.number) => {
                 frontend::query(out, "", "COMMIT");
+                pending.answer.owed = 1;
                 self.reserved = None;
                 self.in_block = Some(false);
                 self.portals.end_block();
@@ -370,7 +372,7 @@ impl<H: PgHandler> Machine<H> {
             self.in_block = Some(true);
             if let Some(number) = pending.request.reserving_portal() {
                 self.reserved = Some(number);
-                self.streamed = self.reserved;
+                self.streamed = Some(Streamed::new(number));
             }
         }
         let in_block = self.in_block == Some(true);

@@ -10,5 +10,6 @@ mod pooled;
 mod refusals;
 mod replay;
 mod session;
+mod streamed;
 mod transitions;
 mod types;

@@ -251,13 +251,17 @@ impl PostgresWire {
         Ok(wire.lock(py)?.connection.machine.of::<Postgres>(py)?.has_portal(portal))
     }
 
-    /// Returns true if a portal has the connection for itself: the one of this number, or any.
-    #[pyo3(signature = (portal=None))]
-    fn is_reserved(slf: &Bound<'_, Self>, py: Python<'_>, portal: Option<u64>) -> PyResult<bool> {
+    /// Returns true if a portal has the connection for itself.
+    fn is_reserved(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<bool> {
         let wire = slf.as_super().get();
-        let mut state = wire.lock(py)?;
-        let reserved = state.connection.machine.of::<Postgres>(py)?.reserved();
-        Ok(reserved.is_some_and(|reserved| portal.is_none_or(|portal| portal == reserved)))
+        Ok(wire.lock(py)?.connection.machine.of::<Postgres>(py)?.reserved().is_some())
+    }
+
+    /// Returns true if the portal of this number has a transaction of its own, whose end was not answered. That of a
+    /// session that has ended is lost.
+    fn owns_transaction(slf: &Bound<'_, Self>, py: Python<'_>, portal: u64) -> PyResult<bool> {
+        let wire = slf.as_super().get();
+        Ok(wire.lock(py)?.connection.machine.of::<Postgres>(py)?.owns_block(portal))
     }
 
     /// Queues the end of a portal if it is open, and of its own transaction.

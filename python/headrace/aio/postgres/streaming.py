@@ -26,7 +26,7 @@ T = TypeVar("T")
 
 
 def _end_abandoned(reading: Reading) -> None:  # asyncio only
-    ended = reading.end()
+    ended = reading.end(told=True)
     if ended is not None:
         ended.add_done_callback(look_at)
 
@@ -145,6 +145,7 @@ class AsyncStreaming(PostgresBase[R], LoopConnection[R]):
     async def _stream(self, reading: Reading, timeout: float | None, gate: Any = None) -> AsyncGenerator[list[R]]:
         reading.loop = asyncio.get_running_loop()  # asyncio only
         gate = gate or self._gate(reading, BUSY)
+        told = True
         try:
             result: Result = await self._wait(reading.begin(), timeout)
             reading.first(result, gate)
@@ -163,10 +164,14 @@ class AsyncStreaming(PostgresBase[R], LoopConnection[R]):
                     gate.pass_on()
                 del rows
                 if not result.suspended:
+                    told = False
                     return
                 result = await self._next_block(reading, timeout)
+        except GeneratorExit:
+            told = False
+            raise
         finally:
-            await self._end_reading(reading, timeout)
+            await self._end_reading(reading, timeout, told)
 
     def _arrow_batches(
         self, sql: str, params: Params, sink: ArrowSink, timeout: float | None
@@ -179,6 +184,7 @@ class AsyncStreaming(PostgresBase[R], LoopConnection[R]):
     ) -> AsyncGenerator[ArrowBatch]:
         reading.loop = asyncio.get_running_loop()  # asyncio only
         gate = self._gate(reading, BUSY)
+        told = True
         try:
             result: Result = await self._wait(reading.begin(), timeout)
             reading.first(result, gate)
@@ -193,10 +199,14 @@ class AsyncStreaming(PostgresBase[R], LoopConnection[R]):
                     # Another task may go on with it.
                     gate.pass_on()
                 if not result.suspended:
+                    told = False
                     return
                 result = await self._next_block(reading, timeout)
+        except GeneratorExit:
+            told = False
+            raise
         finally:
-            await self._end_reading(reading, timeout)
+            await self._end_reading(reading, timeout, told)
 
     async def _next_block(self, reading: Reading, timeout: float | None) -> Result:
         """Waits for the next block. Without it those that were asked for after it are not received either."""
@@ -210,17 +220,20 @@ class AsyncStreaming(PostgresBase[R], LoopConnection[R]):
                 self._forsake_all(rest)
             raise
 
-    async def _end_reading(self, reading: Reading, timeout: float | None) -> None:
+    async def _end_reading(self, reading: Reading, timeout: float | None, told: bool) -> None:
+        """Ends the portal. Raises why the transaction of its own was not committed, unless the program is ``told`` of
+        an error of the stream in any case."""
         try:
-            ended = reading.end()
+            ended = reading.end(told=told)
             if ended is not None:
                 await self._see_out(ended, timeout)
         except errors.Error:
             # blocking: if not (reading.ended or self.closed):
             # blocking:     # Collected in the middle of this thread's own request: the connection would stay occupied.
-            # blocking:     threading.Thread(target=self._end_reading, args=(reading, timeout), daemon=True).start()
+            # blocking:     ends = reading, timeout, True
+            # blocking:     threading.Thread(target=self._end_reading, args=ends, daemon=True).start()
             # The rest of a portal in another transaction is lost with the connection.
-            if reading.own and not reading.abandoned:
+            if reading.own and not (told or reading.abandoned):
                 raise
         # blocking: except BaseException:
         # blocking:     # An interrupt: it may have come before the end was queued, or before that was sent.
