@@ -46,6 +46,17 @@ class Replica:
         """Makes it a primary, and waits until it is."""
         self.run("select pg_promote()")
 
+    def follow(self, port: int | None) -> None:
+        """Has it stream from another server, or from none."""
+        source = f"host=127.0.0.1 port={port} user={SUPERUSER}" if port else ""
+        self.run(f"alter system set primary_conninfo = '{source}'")
+        self.run("select pg_reload_conf()")
+
+    def position(self, function: str) -> int:
+        """How far it is in the log, in bytes, by one of the server's functions."""
+        with headrace.connect(self.url, autocommit=True) as conn:
+            return int(conn.fetchval(f"select pg_wal_lsn_diff({function}(), '0/0')"))
+
     def end(self) -> None:
         """Ends it at once."""
         self.process.send_signal(signal.SIGQUIT)

@@ -12,23 +12,24 @@ use crate::limits::{FIRST_LAG, LAG_LINGER, LAG_PAUSE_LEAST, LAG_QUESTIONS, MAX_L
 use crate::lock;
 use crate::pool::{Key, Parameters};
 use std::collections::VecDeque;
-use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant};
 use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
-/// Whether the server is a standby, and bytes of the log: replayed, or written.
+/// Whether the server is a standby, and bytes of the log: replayed and received, or written. What was received before the
+/// standby was started it does not say.
 const QUESTION: &str = "SELECT CASE WHEN pg_catalog.pg_is_in_recovery() \
-    THEN pg_catalog.concat('standby ', pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_last_wal_replay_lsn(), '0/0')) \
+    THEN pg_catalog.concat('standby ', pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_last_wal_replay_lsn(), '0/0'), \
+    ' ', pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_last_wal_receive_lsn(), '0/0')) \
     ELSE pg_catalog.concat('primary ', pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_current_wal_lsn(), '0/0')) END";
 
 /// What a server has answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Position {
-    /// It is a standby, and has replayed this.
-    Standby(u64),
+    /// It is a standby. It has received at least what it has replayed.
+    Standby { replayed: u64, received: u64 },
     /// It has written this.
     Primary(u64),
 }
@@ -36,11 +37,15 @@ enum Position {
 impl Position {
     fn read(answer: &str) -> Option<Self> {
         let (role, bytes) = answer.split_once(' ')?;
-        // A standby that has replayed nothing since it was started says nothing.
-        let bytes = if bytes.is_empty() { 0 } else { bytes.parse().ok()? };
+        // A standby that has replayed or received nothing since it was started says nothing.
+        let read = |bytes: &str| if bytes.is_empty() { Some(0) } else { bytes.parse().ok() };
         match role {
-            "standby" => Some(Self::Standby(bytes)),
-            "primary" => Some(Self::Primary(bytes)),
+            "standby" => {
+                let (replayed, received) = bytes.split_once(' ')?;
+                let (replayed, received): (u64, u64) = (read(replayed)?, read(received)?);
+                Some(Self::Standby { replayed, received: received.max(replayed) })
+            }
+            "primary" => bytes.parse().ok().map(Self::Primary),
             _ => None,
         }
     }
@@ -63,17 +68,29 @@ struct Host {
     is_standby: bool,
     /// It has everything that the primary had at this time.
     as_of: Option<Instant>,
-    /// What it had replayed, and when it has answered so first.
-    replayed: Option<(Instant, u64)>,
-    /// It has replayed what the primary has never written, as after a failover to another standby that had received less: it
+    /// When it has answered first on this connection. What the primary had written before that says nothing: a standby that a
+    /// failover has left behind has more than the new primary had then, and less than it has now.
+    since: Option<Instant>,
+    /// What it has received, and when it has answered so first.
+    received: Option<(Instant, u64)>,
+    /// It has received what the primary has never written, as after a failover to another standby that had received less: it
     /// cannot follow that primary, however far this one comes, unless it is started again with other files.
     is_apart: bool,
+    /// Since it was found to be apart it may have been started again.
+    may_be_another: bool,
 }
 
 impl Host {
-    /// It may have been started again since it has answered.
+    /// It was asked, and is not a standby, or has not answered.
+    fn is_no_standby(&mut self) {
+        let is_apart = self.is_apart;
+        *self = Self { known: true, is_apart, may_be_another: is_apart, ..Self::default() };
+    }
+
+    /// It may have been started again since it has answered: nothing is known but that it may not follow the primary.
     fn is_reached_again(&mut self) {
-        (self.replayed, self.is_apart) = (None, false);
+        let Self { known, is_standby, is_apart, .. } = *self;
+        *self = Self { known, is_standby, is_apart, may_be_another: is_apart, ..Self::default() };
     }
 }
 
@@ -88,27 +105,32 @@ impl Positions {
         let known = &mut self.hosts[host];
         known.known = true;
         match position {
-            None => *known = Host { known: true, ..Host::default() },
+            None => known.is_no_standby(),
             Some(Position::Primary(written)) => {
-                *known = Host { known: true, ..Host::default() };
+                known.is_no_standby();
                 self.primary.push_back((asked, written));
                 for other in &mut self.hosts {
                     // What a standby has, its primary had written before.
-                    if other.replayed.is_some_and(|(since, replayed)| since < asked && replayed > written) {
-                        (other.is_apart, other.as_of) = (true, None);
+                    if other.received.is_some_and(|(since, received)| since < asked && received > written) {
+                        (other.is_apart, other.may_be_another, other.as_of) = (true, false, None);
                     }
                 }
             }
-            Some(Position::Standby(replayed)) => {
+            Some(Position::Standby { replayed, received }) => {
                 known.is_standby = true;
-                if known.replayed.is_none_or(|(_, before)| before != replayed) {
-                    known.replayed = Some((answered, replayed));
+                let since = *known.since.get_or_insert(answered);
+                if known.received.is_none_or(|(_, before)| before != received) {
+                    known.received = Some((answered, received));
                 }
-                if known.is_apart {
+                if known.is_apart && !known.may_be_another {
                     return;
                 }
+                let is_before = |(time, _): &&(Instant, u64)| *time < since;
                 let has = |(_, written): &&(Instant, u64)| *written <= replayed;
-                known.as_of = self.primary.iter().take_while(has).last().map(|(time, _)| *time).or(known.as_of);
+                if let Some((time, _)) = self.primary.iter().skip_while(is_before).take_while(has).last() {
+                    // It follows this primary.
+                    (known.as_of, known.is_apart) = (Some(*time), false);
+                }
             }
         }
     }
@@ -224,16 +246,16 @@ impl Lag {
     async fn known(&self) {
         loop {
             let answered = self.answered.notified();
-            if !self.is_early(0..self.hosts.len()) {
+            if !self.is_early() {
                 return;
             }
             answered.await;
         }
     }
 
-    fn is_early(&self, mut hosts: Range<usize>) -> bool {
+    fn is_early(&self) -> bool {
         let positions = lock(&self.positions);
-        hosts.any(|host| positions.is_early(&positions.hosts[host], self.max_lag))
+        positions.hosts.iter().any(|host| positions.is_early(host, self.max_lag))
     }
 
     /// Returns true if the hosts are asked.
@@ -241,11 +263,11 @@ impl Lag {
         lock(&self.needed).last.is_some()
     }
 
-    /// How long a host is left alone.
-    fn pause(&self, host: usize) -> Duration {
+    /// How long a host is left alone. A standby is compared with what the primary had written later.
+    fn pause(&self) -> Duration {
         let since = lock(&self.needed).since;
         let is_new = since.is_some_and(|since| since.elapsed() < FIRST_LAG);
-        match is_new && self.is_early(host..host + 1) {
+        match is_new && self.is_early() {
             true => LAG_PAUSE_LEAST,
             false => pause(self.max_lag),
         }
@@ -300,7 +322,7 @@ async fn ask(of: Weak<Lag>, host: usize, time: u64) {
         let kept = lag.max_lag.unwrap_or(MAX_LAG);
         lock(&lag.positions).note(host, [asked, Instant::now()], position, kept);
         lag.answered.notify_waiters();
-        let pause = lag.pause(host);
+        let pause = lag.pause();
         drop(lag);
         sleep(pause).await;
     }
@@ -310,13 +332,21 @@ async fn ask(of: Weak<Lag>, host: usize, time: u64) {
 mod tests {
     use super::*;
 
+    fn standby(replayed: u64, received: u64) -> Option<Position> {
+        Some(Position::Standby { replayed, received })
+    }
+
     #[test]
     fn positions_are_read() {
         for (answer, expected) in [
-            ("standby 50331648", Some(Position::Standby(50_331_648))),
+            ("standby 50331648 50331700", standby(50_331_648, 50_331_700)),
+            ("standby 9 7", standby(9, 9)),
             ("primary 7", Some(Position::Primary(7))),
-            ("standby ", Some(Position::Standby(0))),
-            ("standby 7.5", None),
+            ("standby  ", standby(0, 0)),
+            ("standby 8 ", standby(8, 8)),
+            ("standby 7.5 8", None),
+            ("standby 7", None),
+            ("primary ", None),
             ("other 7", None),
             ("", None),
         ] {
@@ -334,85 +364,124 @@ mod tests {
 
     #[test]
     fn standby_is_read_from_as_long_as_it_has_what_the_primary_had_not_long_ago() {
-        use Position::{Primary, Standby};
+        use Position::Primary;
         let most = Duration::from_secs(10);
         let began = Instant::now();
         // Seconds, the host and its answer, and whether the standby is fit then, and for any lag.
         for (what, course) in [
-            ("idle primary", &[(0, 0, Some(Primary(5)), false, false), (0, 1, Some(Standby(5)), true, true)][..]),
+            ("idle primary", &[(0, 0, Some(Primary(5)), false, false), (0, 1, standby(5, 5), true, true)][..]),
             (
                 "lag within the bound, and beyond it",
                 &[
                     (0, 0, Some(Primary(5)), false, false),
-                    (4, 0, Some(Primary(9)), false, false),
-                    (4, 1, Some(Standby(8)), true, true),
+                    (0, 1, standby(5, 5), true, true),
+                    (4, 0, Some(Primary(9)), true, true),
+                    (4, 1, standby(8, 8), true, true),
                     (8, 0, Some(Primary(12)), true, true),
-                    (8, 1, Some(Standby(8)), true, true),
-                    (11, 1, Some(Standby(8)), false, true),
-                    (12, 1, Some(Standby(12)), true, true),
+                    (8, 1, standby(8, 8), true, true),
+                    (11, 1, standby(8, 8), false, true),
+                    (12, 1, standby(12, 12), true, true),
                 ],
             ),
             (
                 "a standby that receives nothing has replayed all that it has",
                 &[
                     (0, 0, Some(Primary(5)), false, false),
-                    (0, 1, Some(Standby(5)), true, true),
+                    (0, 1, standby(5, 5), true, true),
                     (9, 0, Some(Primary(50)), true, true),
-                    (9, 1, Some(Standby(5)), true, true),
-                    (11, 1, Some(Standby(5)), false, true),
+                    (9, 1, standby(5, 5), true, true),
+                    (11, 1, standby(5, 5), false, true),
                 ],
             ),
             (
                 "a primary that cannot be asked",
                 &[
                     (0, 0, Some(Primary(5)), false, false),
-                    (0, 1, Some(Standby(5)), true, true),
+                    (0, 1, standby(5, 5), true, true),
                     (5, 0, None, true, true),
-                    (11, 1, Some(Standby(5)), false, true),
+                    (11, 1, standby(5, 5), false, true),
                 ],
             ),
             (
                 "a standby that is lost, or promoted",
                 &[
                     (0, 0, Some(Primary(5)), false, false),
-                    (0, 1, Some(Standby(5)), true, true),
+                    (0, 1, standby(5, 5), true, true),
                     (1, 1, None, false, false),
-                    (2, 1, Some(Standby(5)), true, true),
-                    (3, 1, Some(Primary(5)), false, false),
+                    (2, 1, standby(5, 5), false, true),
+                    (3, 0, Some(Primary(5)), false, true),
+                    (3, 1, standby(5, 5), true, true),
+                    (4, 1, Some(Primary(5)), false, false),
                 ],
             ),
             (
                 "a failover to another standby, which had received less",
                 &[
                     (0, 0, Some(Primary(120)), false, false),
-                    (0, 1, Some(Standby(120)), true, true),
+                    (0, 1, standby(120, 120), true, true),
                     (1, 0, None, true, true),
                     (2, 2, Some(Primary(100)), false, false),
-                    (3, 1, Some(Standby(120)), false, false),
+                    (3, 1, standby(120, 120), false, false),
                     (4, 2, Some(Primary(119)), false, false),
-                    (5, 1, Some(Standby(121)), false, false),
+                    (5, 1, standby(121, 121), false, false),
                     (6, 2, Some(Primary(130)), false, false),
-                    (6, 1, Some(Standby(121)), false, false),
-                    // It is started again with the files of the new primary.
+                    (6, 1, standby(121, 121), false, false),
+                    // It is started again, with the files that it had.
                     (7, 1, None, false, false),
-                    (8, 1, Some(Standby(130)), true, true),
-                    (9, 2, Some(Primary(130)), true, true),
+                    (8, 1, standby(121, 121), false, false),
+                    (8, 2, Some(Primary(131)), false, false),
+                    (8, 1, standby(121, 121), false, false),
+                    // And with those of the new primary.
+                    (9, 1, None, false, false),
+                    (10, 1, standby(131, 131), false, false),
+                    (10, 2, Some(Primary(131)), false, false),
+                    (10, 1, standby(131, 131), true, true),
+                    (11, 2, Some(Primary(131)), true, true),
+                ],
+            ),
+            (
+                "a failover to another standby, while this one was not reached",
+                &[
+                    (0, 0, Some(Primary(120)), false, false),
+                    (0, 1, standby(120, 120), true, true),
+                    (1, 0, None, true, true),
+                    (1, 1, None, false, false),
+                    (2, 2, Some(Primary(100)), false, false),
+                    (3, 2, Some(Primary(119)), false, false),
+                    (4, 1, standby(120, 120), false, true),
+                    (5, 2, Some(Primary(130)), false, true),
+                    (6, 1, standby(120, 120), false, true),
+                    (7, 2, Some(Primary(140)), false, true),
+                    (8, 1, standby(120, 120), false, true),
+                ],
+            ),
+            (
+                "a failover to another standby, which had received less than this one has still to replay",
+                &[
+                    (0, 0, Some(Primary(120)), false, false),
+                    (0, 1, standby(90, 120), false, true),
+                    (1, 0, None, false, true),
+                    (2, 2, Some(Primary(100)), false, false),
+                    (3, 1, standby(110, 120), false, false),
+                    (4, 2, Some(Primary(125)), false, false),
+                    (5, 1, standby(120, 120), false, false),
                 ],
             ),
             (
                 "a failover to another standby, which had received as much",
                 &[
                     (0, 0, Some(Primary(120)), false, false),
-                    (0, 1, Some(Standby(120)), true, true),
+                    (0, 1, standby(120, 120), true, true),
                     (1, 2, Some(Primary(120)), true, true),
-                    (2, 1, Some(Standby(120)), true, true),
+                    (2, 1, standby(120, 120), true, true),
                 ],
             ),
             (
                 "a primary that was asked before the standby has answered",
                 &[
                     (0, 0, Some(Primary(5)), false, false),
-                    (1, 1, Some(Standby(6)), true, true),
+                    (0, 1, standby(5, 5), true, true),
+                    (1, 1, standby(6, 6), true, true),
                     (1, 0, Some(Primary(5)), true, true),
                     (2, 0, Some(Primary(6)), true, true),
                 ],
