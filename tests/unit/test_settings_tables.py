@@ -13,6 +13,9 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "settings.md
 NAMES = {"postgresql": "postgres", "mysql": "mysql", "informix": "informix", "cubrid": "cubrid"}
 
 
+OF_HEADRACED = "Of headraced alone."
+
+
 class Row(NamedTuple):
     """A setting."""
 
@@ -24,12 +27,14 @@ class Row(NamedTuple):
 
 
 def rows(database: str) -> list[Row]:
-    """The table of a database."""
+    """The table of a database, without what headraced alone has."""
     section = PAGE.read_text(encoding="utf-8").partition(f"<!-- table {database} -->")[2].partition("<!-- end -->")[0]
     found: list[Row] = []
     for line in section.splitlines():
         if line.startswith("| `"):
             names, text, default, variable, *_ = (cell.strip() for cell in line.strip("|").split(" |"))
+            if text.endswith(OF_HEADRACED):
+                continue
             name, *aliases = re.findall(r"`(\w+)`", names)
             choices = tuple(re.findall(r"`([^`]+)`", text.partition("One of ")[2]))
             found.append(Row(name, tuple(aliases), choices, default.strip("`"), variable.strip("`")))

@@ -55,6 +55,10 @@ pub(crate) static DRIVER: Driver = Driver {
             .env("PGLOADBALANCEHOSTS")
             .adbc()
             .daemon("load_balance_hosts"),
+        Setting::of_daemon("standby_reads", Switch, "What is declared to be read-only is executed on standbys.")
+            .or("0"),
+        Setting::of_daemon("max_lag", Seconds, "Seconds that they may be behind the primary; 0 is no limit.").or("10"),
+        Setting::of_daemon("read_only", Switch, "Clients begin with `default_transaction_read_only = on`.").or("0"),
         Setting::new("connect_timeout", Seconds, "Seconds to open a session at one address; 0 is no limit.")
             .also(&["timeout"])
             .or("30")

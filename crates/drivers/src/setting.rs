@@ -68,6 +68,8 @@ pub struct Setting {
     pub environment: Option<&'static str>,
     /// The name of its field in headraced's configuration, if it has one.
     pub daemon: Option<&'static str>,
+    /// The drivers for Python have it.
+    pub is_of_python: bool,
     /// The ADBC driver has it.
     pub is_of_adbc: bool,
     /// The sentence of the documentation.
@@ -77,7 +79,22 @@ pub struct Setting {
 impl Setting {
     /// A setting of the drivers for Python.
     pub(crate) const fn new(name: &'static str, kind: Kind, text: &'static str) -> Self {
-        Self { name, aliases: &[], kind, default: "", environment: None, daemon: None, is_of_adbc: false, text }
+        Self {
+            name,
+            aliases: &[],
+            kind,
+            default: "",
+            environment: None,
+            daemon: None,
+            is_of_python: true,
+            is_of_adbc: false,
+            text,
+        }
+    }
+
+    /// A setting of headraced alone, whose configuration has it by the same name.
+    pub(crate) const fn of_daemon(name: &'static str, kind: Kind, text: &'static str) -> Self {
+        Self { daemon: Some(name), is_of_python: false, ..Self::new(name, kind, text) }
     }
 
     /// The same with other names.
@@ -114,7 +131,8 @@ impl Setting {
     /// Returns true if a product acts on it, or accepts it as what is so anyway.
     pub fn is_of(&self, product: Product) -> bool {
         match (self.kind, product) {
-            (Kind::Only(..) | Kind::Ignored, _) | (_, Product::Python) => true,
+            (Kind::Only(..) | Kind::Ignored, _) => true,
+            (_, Product::Python) => self.is_of_python,
             (Kind::Refused(_), _) => false,
             (_, Product::Adbc) => self.is_of_adbc,
             (_, Product::Daemon) => self.daemon.is_some(),

@@ -71,7 +71,7 @@ impl Settings {
             if self.driver.has_session_variables && is_word(name) && name.bytes().all(|byte| !byte.is_ascii_lowercase())
             {
                 if self.product == Product::Daemon {
-                    return Err(self.lacks(name));
+                    return Err(self.lacks(name, Product::Python));
                 }
                 self.variables.insert(name.to_owned(), value);
                 return Ok(None);
@@ -94,14 +94,14 @@ impl Settings {
             _ => {}
         }
         if !setting.is_of(self.product) {
-            return Err(self.lacks(name));
+            return Err(self.lacks(name, if setting.is_of_python { Product::Python } else { Product::Daemon }));
         }
         self.values.insert(name, value);
         Ok(Some(setting))
     }
 
-    fn lacks(&self, name: &str) -> Error {
-        let (one, other) = (Product::Python.name(), self.product.name());
+    fn lacks(&self, name: &str, of: Product) -> Error {
+        let (one, other) = (of.name(), self.product.name());
         Error::Unsupported(format!("{name} is a setting of {one}, which {other} does not have"))
     }
 

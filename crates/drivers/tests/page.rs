@@ -18,7 +18,12 @@ fn row(setting: &Setting) -> String {
     let [default, environment] = [setting.default, setting.environment.unwrap_or_default()].map(code);
     let field = code(setting.daemon.unwrap_or_default());
     let adbc = if setting.is_of_adbc { "yes" } else { "" };
-    format!("| {} | {}{values} | {default} | {environment} | {adbc} | {field} |\n", names.join(", "), setting.text)
+    let alone = if setting.is_of_python { "" } else { " Of headraced alone." };
+    format!(
+        "| {} | {}{values}{alone} | {default} | {environment} | {adbc} | {field} |\n",
+        names.join(", "),
+        setting.text
+    )
 }
 
 fn table(driver: &Driver) -> String {

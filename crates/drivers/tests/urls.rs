@@ -51,6 +51,7 @@ fn a_setting_that_a_product_lacks_is_named() {
     for (url, product, expected) in [
         ("postgresql://h?batch_strategy=copy", Product::Adbc, "batch_strategy is a setting of headrace for Python"),
         ("postgresql://h?keepalives=0", Product::Daemon, "which headraced does not have"),
+        ("postgresql://h,i?standby_reads=1", Product::Python, "standby_reads is a setting of headraced"),
         ("informix://h/d?server=ol&DB_LOCALE=x", Product::Daemon, "DB_LOCALE is a setting of headrace for Python"),
     ] {
         let error = Settings::of_url(url, product).unwrap_err().to_string();

@@ -383,6 +383,10 @@ impl Database {
         let place = |text: &'_ str| -> Result<(usize, usize, u16), String> {
             let begin = text.as_ptr() as usize - self.host.as_ptr() as usize;
             let (host, port) = match text.rsplit_once(':') {
+                // A folder whose name ends like that is followed by a port.
+                Some((folder, port)) if text.starts_with('/') && is_number(port) => {
+                    (folder, port.parse().map_err(|_| "host: the port is not a number from 0 to 65535")?)
+                }
                 // An address of IPv6 without brackets has no port.
                 Some((host, port)) if !text.starts_with('/') && (!host.contains(':') || host.ends_with(']')) => {
                     // Not quoted: somebody may have written a whole URL here.
@@ -484,8 +488,12 @@ impl Database {
     pub fn on_host(&self, number: usize) -> Option<Self> {
         let (host, port) = self.places().ok()?.into_iter().nth(number)?;
         let mut one = self.clone();
-        // An address of IPv6 in brackets has no second port in it.
-        one.host = if host.contains(':') && !host.starts_with('/') { format!("[{host}]") } else { host.to_owned() };
+        // What has colons itself is told apart from its port.
+        one.host = match host.contains(':') {
+            true if host.starts_with('/') => format!("{host}:{port}"),
+            true => format!("[{host}]"),
+            false => host.to_owned(),
+        };
         one.port = port;
         one.target_session_attrs = TargetSession::Any;
         (one.standby_reads, one.is_one_of_several) = (false, true);
@@ -527,6 +535,11 @@ impl Database {
     pub fn check_after(&self) -> Duration {
         Duration::from_secs_f64(self.check_after)
     }
+}
+
+/// Returns true if a text is a number, of any size.
+pub(super) fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 /// The addresses of a host that has a name or an address of the network.
@@ -610,11 +623,19 @@ mod tests {
             ("db", Ok(vec![("db", 5432)])),
             ("db:1, other", Ok(vec![("db", 1), ("other", 5432)])),
             ("[::1]:7,::1,/run/pg", Ok(vec![("::1", 7), ("::1", 5432), ("/run/pg", 5432)])),
+            ("/run/pg:7,/run/p:g,/run/pg:7:8", Ok(vec![("/run/pg", 7), ("/run/p:g", 5432), ("/run/pg:7", 8)])),
+            ("/run/pg:70000", Err("host: the port is not a number from 0 to 65535".to_owned())),
             ("db:x", Err("host: the port is not a number".to_owned())),
         ] {
             let database = Database::of_client(&format!("host = {host:?}"));
             match expected {
-                Ok(expected) => assert_eq!(database.expect("it is right").places(), Ok(expected)),
+                Ok(expected) => {
+                    let database = database.expect("it is right");
+                    assert_eq!(database.places(), Ok(expected.clone()));
+                    for (at, place) in expected.into_iter().enumerate() {
+                        assert_eq!(database.on_host(at).expect("there is one").places(), Ok(vec![place]));
+                    }
+                }
                 Err(expected) => assert_eq!(database.map(drop), Err(expected)),
             }
         }

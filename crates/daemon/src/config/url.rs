@@ -1,8 +1,13 @@
 //! Databases of the configuration that are given as a URL.
 
+use super::database::is_number;
 use headrace_drivers::{Driver, Error, Id, Kind, Place, Product, Settings, Sockets};
 use toml::{Table, Value};
 use zeroize::Zeroizing;
+
+/// Names of MySQL for fields that the configuration has by those of libpq, too.
+const OTHER_NAMES: [[&str; 2]; 4] =
+    [["ssl_mode", "sslmode"], ["ssl_ca", "sslrootcert"], ["ssl_cert", "sslcert"], ["ssl_key", "sslkey"]];
 
 /// Replaces `url` of each database of a configuration. Returns true if anything was replaced.
 ///
@@ -30,8 +35,11 @@ pub fn expand(database: &mut Table) -> Result<bool, String> {
         None => false,
         Some(Value::String(url)) => {
             let url = Zeroizing::new(url);
-            for (key, value) in read(&url).map_err(|what| format!("url: {what}"))? {
-                database.entry(key).or_insert(value);
+            for (field, value) in read(&url).map_err(|what| format!("url: {what}"))? {
+                let is_given = OTHER_NAMES.iter().any(|[other, name]| *name == field && database.contains_key(*other));
+                if !is_given {
+                    database.entry(field).or_insert(value);
+                }
             }
             true
         }
@@ -63,9 +71,10 @@ fn read(url: &str) -> Result<Vec<(String, Value)>, Error> {
     for place in ["host", "socket"] {
         settings.take(place);
     }
-    for (setting, value) in settings.into_values() {
+    for (setting, value) in settings.clone().into_values() {
         let Some(field) = setting.daemon else { continue };
         let value = match (setting.kind, value.parse::<f64>()) {
+            (Kind::Switch, _) => Value::Boolean(settings.switch(setting.name, false)?),
             (Kind::Seconds, Ok(seconds)) => Value::Float(seconds),
             (Kind::Seconds, Err(_)) => return Err(Error::Invalid(format!("{field} is not a number of seconds"))),
             _ => Value::String(value),
@@ -78,12 +87,20 @@ fn read(url: &str) -> Result<Vec<(String, Value)>, Error> {
 /// A host as the setting of that name has it, with its port if that is another one than `port`.
 fn host(place: &Place, port: u16, driver: &Driver) -> String {
     match (&place.socket, driver.sockets) {
-        (Some(path), Sockets::InFolder { .. }) => path.parent().unwrap_or(path).to_string_lossy().into_owned(),
-        (Some(path), _) => path.to_string_lossy().into_owned(),
+        (Some(path), Sockets::InFolder { .. }) => {
+            folder(&path.parent().unwrap_or(path).to_string_lossy(), place.port, port)
+        }
+        (Some(path), _) => folder(&path.to_string_lossy(), port, port),
         (None, _) if place.port == port => place.host.clone(),
         (None, _) if place.host.contains(':') => format!("[{}]:{}", place.host, place.port),
         (None, _) => format!("{}:{}", place.host, place.port),
     }
+}
+
+/// A folder, or a socket, whose own name may end as if that were a port.
+fn folder(path: &str, port: u16, usual: u16) -> String {
+    let has_number = path.rsplit_once(':').is_some_and(|(_, end)| is_number(end));
+    if port == usual && !has_number { path.to_owned() } else { format!("{path}:{port}") }
 }
 
 #[cfg(test)]
@@ -101,6 +118,17 @@ mod tests {
                         password = \"p@ss\"\ndbname = \"shop\"\npool_size = 3\n[databases.b]\ndriver = \"informix\"\n\
                         host = \"::1\"\nport = 9088\ndbname = \"stores\"\nserver = \"ol\"\n[databases.c]\nhost = \"x\"\n";
         assert_eq!(config, expected.parse::<Table>().unwrap());
+        for (beside, expected) in [
+            ("ssl_mode = 'verify-ca'\nsslrootcert = '/a'", "ssl_mode='verify-ca'\nsslrootcert='/a'"),
+            ("sslmode = 'disable'", "sslmode='disable'\nsslrootcert='/x'"),
+            ("ssl_ca = '/a'", "sslmode='verify-full'\nssl_ca='/a'"),
+        ] {
+            let url = "url='mysql://h/d?sslmode=verify-full&ssl_ca=/x'";
+            let mut config: Table = format!("[databases.a]\n{url}\n{beside}").parse().unwrap();
+            assert_eq!(expand_all(&mut config), Ok(true));
+            let all = format!("[databases.a]\ndriver='mysql'\nhost='h'\ndbname='d'\nport=3306\n{expected}");
+            assert_eq!(config, all.parse::<Table>().unwrap(), "{beside}");
+        }
         for bad in ["x", "oracle://h/d", "mysql://h:x/d", "mysql://h/%zz", "mysql://u:a?b@h/d", "mysql://u:a@b?c@h/d"] {
             assert!(read(bad).is_err(), "{bad}");
         }
@@ -120,6 +148,12 @@ mod tests {
             ),
             ("postgresql://a:1,[::1]:2,c:1/d", "host='a,[::1]:2,c'\nport=1\ndbname='d'"),
             ("postgresql:///d?host=/tmp&port=7", "host='/tmp'\nport=7\ndbname='d'"),
+            ("postgresql:///d?host=/a,/b,/c:1&port=1,2,1", "host='/a,/b:2,/c:1:1'\nport=1\ndbname='d'"),
+            ("mysql://h/d?socket=/tmp/s:3", "host='/tmp/s:3:0'\ndbname='d'"),
+            (
+                "postgresql://h,i/d?standby_reads=1&max_lag=2.5&read_only=off",
+                "host='h,i'\ndbname='d'\nstandby_reads=true\nmax_lag=2.5\nread_only=false",
+            ),
             ("postgresql://h/d?target_session_attrs=primary", "host='h'\ndbname='d'\ntarget_session_attrs='primary'"),
         ] {
             let mut expected: Table = expected.parse().unwrap();
