@@ -1,7 +1,8 @@
 """Thousands of clients that write a ledger through headraced, for as long as one likes, while operators and the server
 do what they do: clients and server connections are killed, the configuration is read again, databases are paused and
-resumed, server connections replaced. Each commit that a client was told of is stored, nothing is stored in part, no
-client waits for ever or gets an error that nobody has caused, and the daemon's memory does not grow.
+resumed, server connections replaced, and new daemons take over. Each commit that a client was told of is stored,
+nothing is stored in part, no client waits for ever or gets an error that nobody has caused, and the daemon's memory
+does not grow.
 
     cd tests && ../.venv/bin/python -m daemon.soak --minutes 60
 """
@@ -27,7 +28,7 @@ import headrace
 from headrace.testing import postgres
 
 from .churn import program
-from .conftest import Daemon, config, started
+from .conftest import Daemon, config, started, take_over
 from .raw import EXECUTE, SYNC, AsyncClient, bind, parse, query, sqlstates, values
 from .test_status import ask
 
@@ -40,10 +41,12 @@ STARTING = 100
 WAIT_SECONDS = 60
 """How long a client waits for an answer before it counts as hung; longer than any pause."""
 PAUSE_SECONDS = 1.0
+SHOWN = 100
+"""Faults that are printed at one time."""
 ENDS = {"57P01", "HR005"}
 """What a client may be told that an operator or the server has ended: itself, or its server connection."""
 GROWTH = 1.1
-"""What the memory of the last third may be of that of the first, in the median."""
+"""What the memory of the last third of a daemon's time may be of that of the second, in the median."""
 
 
 class Ledger:
@@ -66,14 +69,16 @@ class Ledger:
 class Soak:
     """The clients, and what befalls them."""
 
-    def __init__(self, daemon: Daemon, clients: int, pause: float, every: float, seed: int) -> None:
-        self.daemon, self.clients, self.pause, self.every = daemon, clients, pause, every
+    def __init__(self, daemon: Daemon, program: Path, given: argparse.Namespace) -> None:
+        self.daemon, self.program, self.restarts = daemon, program, given.restarts
+        self.clients, self.pause, self.every, seed = given.clients, given.pause, given.every, given.seed
         self.chance = random.Random(seed)
         self.ledger = Ledger()
         self.counts: Counter[str] = Counter()
         self.faults: list[str] = []
         self.numbers = iter(range(1, 1 << 40))
-        self.memory: list[int] = []
+        self.memory: list[list[int]] = [[]]
+        """Of each daemon, one after the other, in kB."""
         self.longest = 0.0
         self.starting = asyncio.Semaphore(STARTING)
 
@@ -81,7 +86,7 @@ class Soak:
         """All of it, for so long."""
         end = time.monotonic() + seconds
         tasks = [self.work(number, end) for number in range(self.clients)]
-        await asyncio.gather(self.trouble(end), self.note(end), *tasks)
+        await asyncio.gather(self.trouble(end), self.restart(seconds), self.note(end), *tasks)
 
     async def work(self, number: int, end: float) -> None:
         """One client after the other, in the place of a client."""
@@ -249,18 +254,39 @@ class Soak:
         await asyncio.sleep(PAUSE_SECONDS)
         await self.order("/resume?database=app")
 
+    async def restart(self, seconds: float) -> None:
+        """New daemons take over, the first one after half of the time, so that the memory of one is seen for long."""
+        await asyncio.sleep(seconds / 2)
+        for _ in range(self.restarts):
+            old = self.daemon.process
+            self.daemon.process = await asyncio.to_thread(take_over, self.program, self.daemon.folder)
+            self.memory.append([])
+            self.counts["restart"] += 1
+            await asyncio.sleep(seconds / 2 / (self.restarts + 1))
+            if old.poll() != 0:
+                self.faults.append(f"a daemon from which another one has taken over: {old.poll()}")
+                old.kill()
+            old.communicate()
+
     async def note(self, end: float) -> None:
-        """What the daemon occupies, and how far the clients are."""
+        """What the daemon occupies, how far the clients are, and what is wrong."""
+        shown = 0
         while time.monotonic() < end:
             await asyncio.sleep(min(10.0, max(0.1, end - time.monotonic())))
             status = Path(f"/proc/{self.daemon.process.pid}/statm").read_text()
-            self.memory.append(int(status.split()[1]) * os.sysconf("SC_PAGE_SIZE") >> 10)
-            print(f"{self.memory[-1]} kB, {len(self.ledger.stored)} committed, faults {len(self.faults)}", flush=True)
+            self.memory[-1].append(int(status.split()[1]) * os.sysconf("SC_PAGE_SIZE") >> 10)
+            now = self.memory[-1][-1]
+            print(f"{now} kB, {len(self.ledger.stored)} committed, faults {len(self.faults)}", flush=True)
+            for fault in self.faults[shown : shown + SHOWN]:
+                print("FAULT", fault, flush=True)
+            shown = len(self.faults)
 
     def growth(self) -> float:
-        """The memory of the last third as a part of that of the first."""
-        third = max(1, len(self.memory) // 3)
-        return statistics.median(self.memory[-third:]) / statistics.median(self.memory[:third])
+        """Of the daemon that has served longest, the memory of the last third as a part of that of the second. In the
+        first one clients come that have statements and settings of their own later."""
+        memory = max(self.memory, key=len)
+        third = max(1, len(memory) // 3)
+        return statistics.median(memory[-third:]) / statistics.median(memory[third : 2 * third] or memory)
 
 
 def settings(daemon: Daemon, size: int) -> str:
@@ -268,12 +294,12 @@ def settings(daemon: Daemon, size: int) -> str:
     return config(daemon.server, app=f"pool_size = {size}\nqueue_wait = {WAIT_SECONDS}")
 
 
-async def soak(daemon: Daemon, minutes: float, clients: int, pause: float, every: float, seed: int) -> list[str]:
-    """Runs for so long; returns what is wrong."""
+async def soak(daemon: Daemon, program: Path, given: argparse.Namespace) -> list[str]:
+    """Runs for as long as is given; returns what is wrong."""
     with headrace.connect(daemon.server.url, autocommit=True) as admin:
         admin.executescript("drop table if exists soaked; create table soaked (number int8)")
-    soaking = Soak(daemon, clients, pause, every, seed)
-    await soaking.run(minutes * 60)
+    soaking = Soak(daemon, program, given)
+    await soaking.run(given.minutes * 60)
     with headrace.connect(daemon.server.url) as admin:
         found = Counter(dict(admin.fetch("select number, count(*) from soaked group by 1")))
     faults = soaking.faults + soaking.ledger.compare(found)
@@ -283,8 +309,9 @@ async def soak(daemon: Daemon, minutes: float, clients: int, pause: float, every
     print(json.dumps(soaking.counts), flush=True)
     print(
         f"{len(ledger.stored)} committed, {len(ledger.unknown)} of unknown outcome, {len(ledger.refused)} not;"
-        f" longest answer {soaking.longest:.1f} s; memory {soaking.memory[0]} to {soaking.memory[-1]} kB,"
-        f" last third / first third {soaking.growth():.3f}",
+        f" longest answer {soaking.longest:.1f} s; memory of each daemon in kB"
+        f" {', '.join(f'{each[0]} to {each[-1]}' for each in soaking.memory if each)};"
+        f" last third / second third {soaking.growth():.3f}",
         flush=True,
     )
     if soaking.growth() > GROWTH:
@@ -299,6 +326,7 @@ def main() -> int:
     parser.add_argument("--clients", type=int, default=2000)
     parser.add_argument("--pause", type=float, default=4, help="seconds of a client between its requests, on average")
     parser.add_argument("--every", type=float, default=3, help="seconds between troubles")
+    parser.add_argument("--restarts", type=int, default=3, help="daemons that take over, in the second half")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--program", type=Path, help="headraced; built optimised by default")
     given = parser.parse_args()
@@ -306,9 +334,14 @@ def main() -> int:
     resource.setrlimit(resource.RLIMIT_NOFILE, (files, max(files, resource.getrlimit(resource.RLIMIT_NOFILE)[1])))
     with postgres() as server, tempfile.TemporaryDirectory(prefix="headraced-") as made:
         text = config(server, app=f"pool_size = {SIZES[0]}\nqueue_wait = {WAIT_SECONDS}")
-        with started(given.program or program(), Path(made), text, server) as daemon:
-            faults = asyncio.run(soak(daemon, given.minutes, given.clients, given.pause, given.every, given.seed))
-    for fault in faults[:100]:
+        headraced = given.program or program()
+        with started(headraced, Path(made), text, server) as daemon:
+            try:
+                faults = asyncio.run(soak(daemon, headraced, given))
+            finally:
+                daemon.process.kill()
+                daemon.process.wait()
+    for fault in faults[:SHOWN]:
         print("FAULT", fault)
     print(f"{len(faults)} faults")
     return min(len(faults), 1)
