@@ -22,6 +22,11 @@ impl ReadBuffer {
         Self::default()
     }
 
+    /// A read buffer with these bytes, and without room for others before the next [`ReadBuffer::reserve`].
+    pub fn of(unread: &[u8]) -> Self {
+        Self { bytes: unread.to_vec(), end: unread.len(), ..Self::default() }
+    }
+
     /// Received bytes not yet consumed.
     pub fn unread(&self) -> &[u8] {
         &self.bytes[self.start..self.end]
@@ -63,7 +68,7 @@ impl ReadBuffer {
     /// doubling at a time, so that a wrong length takes no more memory than the bytes that really arrive).
     pub fn reserve(&mut self) {
         let unread = self.end - self.start;
-        let target = if self.bytes.is_empty() {
+        let target = if self.bytes.len() < limits::READ_BUFFER_FIRST_BYTES {
             limits::READ_BUFFER_FIRST_BYTES
         } else if self.end == self.bytes.len() && self.bytes.len() < limits::READ_BUFFER_BYTES {
             limits::READ_BUFFER_BYTES

@@ -359,6 +359,7 @@ impl Client {
     /// that has ended its side of the connection after a message may wait for the answer.
     pub async fn stays_for<T>(&mut self, needed: impl Future<Output = T>) -> Option<T> {
         tokio::pin!(needed);
+        spare::give_back_but_request(&mut self.buffers);
         loop {
             let reads = self.buffers.read_buffer.unread().len() < READ_BUFFER_BYTES;
             tokio::select! {

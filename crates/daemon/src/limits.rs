@@ -70,6 +70,8 @@ pub const PORTALS: usize = 1000;
 pub const KNOWN_STATEMENTS: usize = 5000;
 /// Bytes of those texts.
 pub const KNOWN_STATEMENT_BYTES: usize = 16 * 1024 * 1024;
+/// Statements that a client has closed, of which is remembered for [`SHARED_FOR`] that it has.
+pub const CLOSED_STATEMENTS: usize = 500;
 /// Replies to one client that are to come, from which on nothing more is passed on.
 pub const REPLIES: usize = 65_536;
 /// Bytes of a message that has to be complete before it is passed on: Parse, Query, Describe, Close.
@@ -120,6 +122,8 @@ pub const CLIENTS: usize = 10_000;
 pub const MEMORY_MB: usize = 512;
 /// Bytes of a client's buffers that always may be taken.
 pub const SMALL: usize = 512 * 1024;
+/// Bytes of a request up to which a client that waits for a server connection keeps them alone, without its buffers.
+pub const KEPT_REQUEST_BYTES: usize = 4096;
 /// Pairs of a read buffer and a write buffer, each of at most [`SMALL`] bytes, that a thread keeps for the next client that
 /// needs some.
 pub const SPARE_BUFFERS: usize = 8;

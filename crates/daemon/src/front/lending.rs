@@ -12,6 +12,7 @@ use crate::config::PoolMode;
 use crate::limits::RESET_TIMEOUT;
 use crate::registry::Activity;
 use crate::replies::{CANCELLED, Ended, SERVER_LOST};
+use crate::spare;
 use crate::traffic::TrafficClass;
 use headrace_core::{IfUnsent, TransactionStatus, Verb};
 use std::sync::Arc;
@@ -26,6 +27,7 @@ impl<B: Backend> Session<'_, B> {
         }
         self.of.turns(Activity::Waiting);
         let (client, pool) = (&mut *self.client, Arc::clone(&self.pool));
+        spare::give_back_but_request(&mut client.buffers);
         let lending = pool.lend(TrafficClass::Interactive);
         tokio::pin!(lending);
         let lent = loop {
@@ -46,6 +48,7 @@ impl<B: Backend> Session<'_, B> {
                 ended = self.of.killed() => return Err(ended),
             }
         };
+        spare::take_beside_request(&mut self.client.buffers);
         lent.is_lent_to(self.of.number, Instant::now());
         self.of.turns(self.pinned.map_or(Activity::Active, Activity::Pinned));
         self.lent = Some(lent);

@@ -7,6 +7,7 @@ use crate::postgres::own_settings;
 use crate::postgres::pool::Lent;
 use crate::registry::Activity;
 use crate::replies::{Ended, SERVER_LOST};
+use crate::spare;
 use headrace_core::limits::READ_BUFFER_BYTES;
 use headrace_io::Progress;
 use std::future::Future;
@@ -87,7 +88,10 @@ impl Session {
     async fn wait_for_server(&mut self) -> Result<Result<Result<Lent, NotLent>, Borrowed>, Ended> {
         self.of.turns_at(Activity::Waiting, Instant::now());
         let (pool, class) = (Arc::clone(&self.pool), self.traffic.class());
-        self.meanwhile(pool.lend(class)).await
+        spare::give_back_but_request(&mut self.client.buffers);
+        let found = self.meanwhile(pool.lend(class)).await;
+        spare::take_beside_request(&mut self.client.buffers);
+        found
     }
 
     /// Waits for something that is needed to go on, unless something else comes first.
