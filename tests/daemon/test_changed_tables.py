@@ -113,13 +113,12 @@ def test_new_clients_do_not_fail_after_a_change(daemon: Daemon) -> None:
         admin.executescript(
             "drop table if exists migrated; create table migrated (a int); insert into migrated values (1)"
         )
-        for columns in (1, 2):
-            with psycopg.connect(**daemon.where("one"), autocommit=True, prepare_threshold=0) as conn:
+        for columns, autocommit in [(1, True), (2, False), (3, True)]:
+            with psycopg.connect(**daemon.where("one"), autocommit=autocommit, prepare_threshold=0) as conn:
                 row = conn.execute("select * from migrated").fetchone()
             assert row is not None
             assert len(row) == columns
-            if columns == 1:
-                admin.execute("alter table migrated add b int")
+            admin.execute(f"alter table migrated add c{columns} int")
             # For so long what others have prepared is taken to fit.
             admin.execute("select pg_sleep(%s)", (CHECKED_SECONDS,))
         admin.execute("drop table migrated")

@@ -1,6 +1,6 @@
 //! What clients are told of statements, and what becomes of it when tables change.
 
-use crate::relay::{Pair, Say, TEXT, columns, description, replies, say, texts, without_numbers};
+use crate::relay::{Pair, Say, TEXT, columns, completed, description, replies, say, texts, without_numbers};
 use headrace_daemon::postgres::relay::ServerState;
 use headrace_daemon::postgres::relay::Then;
 use headrace_daemon::postgres::statements::Catalog;
@@ -208,6 +208,56 @@ fn columns_that_are_those_of_a_cursor_are_not_compared() {
     pair.server = ServerState::new(BTreeMap::new(), 2);
     assert_eq!(pair.client(&say().bind("a").execute().sync().0), Ok(Then::Wait));
     assert_eq!(texts(&pair.sent()), ["fetch 1 from c", "B", "E", "S"]);
+}
+
+/// A client within a transaction or behind other messages, on a session on which others have prepared [`TEXT`] a while ago.
+fn where_others_have_prepared_it(in_transaction: bool) -> Pair {
+    let catalog = Arc::new(Catalog::default());
+    let (mut pair, mut other) = (Pair::new(&catalog), Pair::new(&catalog));
+    assert_eq!(pair.client(&say().parse("a", TEXT).describe("a").sync().0), Ok(Then::Wait));
+    pair.answer(&[replies(b"1"), description(23), replies(b"ZI")].concat());
+    std::mem::swap(&mut pair.server, &mut other.server);
+    other.relay.checked_for = std::time::Duration::ZERO;
+    if in_transaction {
+        assert_eq!(other.client(&say().query("begin").0), Ok(Then::Wait));
+        other.answer(&completed("BEGIN", b'T'));
+    }
+    other.sent();
+    other.told();
+    other
+}
+
+#[test]
+fn statement_of_others_is_parsed_again_where_the_server_cannot_be_asked() {
+    for in_transaction in [true, false] {
+        let status = if in_transaction { b'T' } else { b'I' };
+        let mut pair = where_others_have_prepared_it(in_transaction);
+        let before = if in_transaction { say() } else { say().parse("", "select 1").bind("").execute() };
+        let said = Say([before.0.clone(), say().parse("b", TEXT).bind("b").execute().sync().0].concat());
+        assert_eq!(pair.client(&said.0), Ok(Then::Wait));
+        let mut sent = texts(&pair.sent());
+        assert_eq!(sent.split_off(sent.len() - 5), ["C", TEXT, "B", "E", "S"]);
+        let first: &[u8] = if in_transaction { b"" } else { b"12DC" };
+        pair.answer(&replies(&[first, b"312DCZ", &[status]].concat()));
+        assert_eq!(pair.told(), replies(&[first, b"12DCZ", &[status]].concat()), "the Close is not the client's");
+        pair.relay.checked_for = std::time::Duration::MAX;
+        assert_eq!(pair.client(&say().parse("c", TEXT).bind("c").execute().sync().0), Ok(Then::Wait));
+        assert_eq!(texts(&pair.sent()), ["B", "E", "S"], "it was parsed not long ago");
+    }
+}
+
+#[test]
+fn statement_of_others_that_was_to_be_parsed_again_is_closed_later_if_that_was_skipped() {
+    let mut pair = where_others_have_prepared_it(true);
+    let said = say().bind("nosuch").parse("b", TEXT).bind("b").execute().sync();
+    assert_eq!(pair.client(&said.0), Ok(Then::Wait));
+    assert_eq!(texts(&pair.sent()), ["B", "C", TEXT, "B", "E", "S"]);
+    pair.answer(&replies(b"EZE"));
+    assert_eq!(pair.client(&say().query("rollback").0), Ok(Then::Wait));
+    pair.answer(&completed("ROLLBACK", b'I'));
+    pair.sent();
+    assert_eq!(pair.client(&say().parse("b", TEXT).bind("b").execute().sync().0), Ok(Then::Wait));
+    assert_eq!(texts(&pair.sent()), ["C", TEXT, "B", "E", "S"]);
 }
 
 #[test]

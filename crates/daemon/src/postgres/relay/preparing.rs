@@ -86,9 +86,14 @@ impl Relay {
             if server.status == TransactionStatus::Failed && !statement.effects.in_failed_block {
                 return self.parse_refused(name, &statement, body, output);
             }
-            self.counters.spared += 1;
-            let change = self.changes(Change { name: name.to_vec(), to: Some(statement) });
-            return self.expect(Expected::Made(backend::PARSE_COMPLETE, change));
+            if server.prepared.is_checked(statement.id(), self.checked_for) {
+                self.counters.spared += 1;
+                let change = self.changes(Change { name: name.to_vec(), to: Some(statement) });
+                return self.expect(Expected::Made(backend::PARSE_COMPLETE, change));
+            }
+            // Others may have changed its tables. Within a transaction, or behind other messages, the server cannot be asked: the
+            // answer that it does not fit would make what the client has sent fail.
+            self.forget_on_server(&statement, server, output);
         }
         self.make_room(statement.id(), server, output);
         self.send_parse(statement.name(), &self.sent_body(&statement), output);
@@ -234,6 +239,14 @@ impl Relay {
         self.counters.prepared_again += 1;
         self.alters(statement.id());
         self.expect(Expected::Parse { statement: statement.id(), named, change: None });
+    }
+
+    /// Has the server forget a statement that is parsed again.
+    fn forget_on_server(&mut self, statement: &Statement, server: &mut ServerState, output: &mut WriteBuffer) {
+        server.prepared.remove(statement.id());
+        self.send(client::CLOSE, statement.name(), output);
+        self.alters(statement.id());
+        self.expect(Expected::Evicted(statement.id()));
     }
 
     fn make_room(&mut self, id: u64, server: &mut ServerState, output: &mut WriteBuffer) {
