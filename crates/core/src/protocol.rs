@@ -315,8 +315,8 @@ pub trait ResponseHandler: Sized {
     fn rewind(&mut self, cx: Self::Context<'_>) -> bool;
     /// A bulk transfer can begin: whether all of it is binary, and the number of columns.
     fn bulk_ready(&mut self, cx: Self::Context<'_>, binary: bool, columns: usize);
-    /// The statement is a bulk transfer, for which the request is not made. Its data are dropped, or it is ended without
-    /// any: the error that the server then answers with says no more than that.
+    /// The statement is a bulk transfer, for which the request is not made: its data are dropped, or it was ended without
+    /// any, and the error that follows is the server's answer to that. It may also fail with an error of its own.
     fn bulk_misplaced(&mut self, _cx: Self::Context<'_>, _direction: BulkDirection) {}
     /// A block of a bulk transfer out of the server.
     fn block(&mut self, cx: Self::Context<'_>, bytes: &[u8]) -> Room;

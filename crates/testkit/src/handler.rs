@@ -1,7 +1,7 @@
 //! A response handler that keeps what it receives.
 
 use crate::{TestParameters, TestValue, TextSink, ways};
-use headrace_core::protocol::{Outcome, ResponseHandler, Summary};
+use headrace_core::protocol::{BulkDirection, Outcome, ResponseHandler, Summary};
 use headrace_core::{Described, Diagnostics, Fatal, Mismatch, Room, Run, Sink};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -52,6 +52,8 @@ pub struct Received {
     pub end: Option<String>,
     /// The server's text about the error.
     pub error: Option<String>,
+    /// The statement was a bulk transfer, which the request was not.
+    pub misplaced: Option<BulkDirection>,
 }
 
 impl Received {
@@ -182,6 +184,9 @@ impl<D: Dialect> ResponseHandler for TestHandler<D> {
         Ok(self.room())
     }
     fn bulk_ready(&mut self, (): (), _: bool, _: usize) {}
+    fn bulk_misplaced(&mut self, (): (), direction: BulkDirection) {
+        self.received.received.borrow_mut().misplaced = Some(direction);
+    }
     fn block(&mut self, (): (), _: &[u8]) -> Room {
         self.room()
     }

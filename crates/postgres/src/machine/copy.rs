@@ -6,13 +6,24 @@ use super::stage::Event;
 use super::statement::Columns;
 use super::work::Work;
 use super::{CopyState, Machine, PgHandler};
-use crate::messages::backend::{self, Field};
+use crate::messages::backend::{self, Field, ServerError};
 use crate::messages::frontend;
 use crate::messages::tag::{self, Target};
 use crate::types::{self, Encoder};
 use headrace_core::protocol::BulkDirection;
 use headrace_core::{Fatal, WriteBuffer};
 use std::sync::Arc;
+
+/// The reason that the server is given for the end of a COPY that only `copy()` and `copy_in()` feed.
+const MISPLACED: &str = "COPY FROM STDIN has to be fed: use copy() or copy_in()";
+/// The SQLSTATE of a COPY that the client has ended: `query_canceled`.
+const ENDED: &str = "57014";
+
+/// Returns true if an error is the server's answer to the end of a COPY that was misplaced, which repeats its reason in
+/// any language, and not another that has come in its stead.
+pub(super) fn is_of_misplaced(error: &ServerError) -> bool {
+    error.sqlstate() == ENDED && error.field(tag::field::MESSAGE).contains(MISPLACED)
+}
 
 impl<H: PgHandler> Machine<H> {
     /// The state of the COPY of request `id`.
@@ -203,11 +214,8 @@ impl<H: PgHandler> Machine<H> {
                 let reason = match (wanted, differs) {
                     (true, true) => "the table has other columns than were described",
                     (true, false) => "cancelled by the client",
-                    _ => "COPY FROM STDIN has to be fed: use copy() or copy_in()",
+                    _ => MISPLACED,
                 };
-                if let (false, Some(handler)) = (wanted, &mut pending.slot.handler) {
-                    handler.bulk_misplaced(cx, BulkDirection::In);
-                }
                 frontend::copy_fail(write_buffer.tail(), reason);
                 if !pending.request.is_script() {
                     // In the extended protocol the server ignores a Sync that comes earlier.

@@ -1,6 +1,7 @@
 //! The receiving half: from the read buffer to the response handlers.
 
 use super::answer::Prelude;
+use super::copy::is_of_misplaced;
 use super::pending::{Failure, PendingRequest, Stage};
 use super::request::Request;
 use super::run::DataRows;
@@ -13,7 +14,7 @@ use crate::messages::backend::{self, Notification, ServerError, header};
 use crate::messages::frontend;
 use crate::messages::tag::{backend as tag, field};
 use crate::types::DateOrder;
-use headrace_core::protocol::Summary;
+use headrace_core::protocol::{BulkDirection, Summary};
 use headrace_core::{Fatal, FatalKind, Outcome, ReadBuffer, Room, Session, WriteBuffer, limits};
 
 impl<H: PgHandler> Machine<H> {
@@ -380,6 +381,11 @@ impl<H: PgHandler> Machine<H> {
             false if pending.answer.awaits_joined() => None,
             false => pending.row(),
         };
+        if is_of_misplaced(&error)
+            && let Some(handler) = &mut pending.slot.handler
+        {
+            handler.bulk_misplaced(cx, BulkDirection::In);
+        }
         // It may be the error of the Parse that rolls a failed batch back, whose row is the one that failed.
         pending.slot.fail_row(Failure::Server { error, row });
         if self.status != TransactionStatus::Idle {

@@ -1,6 +1,7 @@
 //! COPY: rows are sent only when the server accepts them, and every request receives its outcome.
 
 use crate::machine::session::*;
+use headrace_core::protocol::BulkDirection;
 use headrace_core::{Discarded, Session as _};
 use headrace_postgres::machine::{Copy, CopyState, Request, Rows};
 use headrace_postgres::messages::tag::backend;
@@ -179,6 +180,29 @@ pub fn a_copy_that_is_executed_is_refused_whatever_was_sent_of_it() {
         assert!(sent.ends_with(&last), "{sent:?}");
         session.feed_messages(&[error("57014"), ready(b'I')]);
         assert!(received.get().end.unwrap().starts_with("server 57014"));
+    }
+}
+
+/// Only the server's answer to the end of a misplaced COPY is about it: another error keeps its own reason.
+#[test]
+pub fn the_error_of_a_misplaced_copy_is_told_from_others() {
+    let answer = "COPY from stdin failed: COPY FROM STDIN has to be fed: use copy() or copy_in()";
+    for (code, message, misplaced) in [
+        ("57014", answer, Some(BulkDirection::In)),
+        ("57014", "canceling statement due to user request", None),
+        ("57P01", "terminating connection due to administrator command", None),
+    ] {
+        for request in [execution("copy t from stdin", Rows::One, true), script("copy t from stdin", false)] {
+            let mut session = Session::start();
+            let is_script = matches!(request, Request::Script { .. });
+            let (_, received) = session.ask(request, vec![], vec![]);
+            if !is_script {
+                session.feed_messages(&[described(&[], &[]), msg(backend::BIND_COMPLETE, b"")]);
+            }
+            session.feed_messages(&[copy_response(COPY_IN), error_about(code, message), ready(b'I')]);
+            assert_eq!(received.get().end.as_deref(), Some(format!("server {code}").as_str()));
+            assert_eq!(received.get().misplaced, misplaced, "{message}");
+        }
     }
 }
 

@@ -27,7 +27,12 @@ pub fn ready(status: u8) -> Vec<u8> {
 }
 
 pub fn error(code: &str) -> Vec<u8> {
-    msg(backend::ERROR_RESPONSE, format!("SERROR\0VERROR\0C{code}\0Mno\0\0").as_bytes())
+    error_about(code, "no")
+}
+
+/// ErrorResponse with a text.
+pub fn error_about(code: &str, message: &str) -> Vec<u8> {
+    msg(backend::ERROR_RESPONSE, format!("SERROR\0VERROR\0C{code}\0M{message}\0\0").as_bytes())
 }
 
 pub fn data_row(values: &[Option<&[u8]>]) -> Vec<u8> {
@@ -189,7 +194,7 @@ pub fn expected() -> Received {
         rows: vec![row("1", "one"), row("2", "NULL"), row("3", "drei ä")],
         results: vec![Completion { tag: "SELECT 3".into(), rows: Some(3), ..Completion::default() }],
         end: Some("done".into()),
-        error: None,
+        ..Received::default()
     }
 }
 
