@@ -67,6 +67,20 @@ def test_one_row_of_parameters_means_the_same_however_it_is_given(url: str) -> N
         assert cursor.fetchall() == []
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_parameters_of_executemany_have_the_types_of_what_they_are_for(url: str, count: int) -> None:
+    """However many rows there are: as values by themselves, whole numbers would be smallint."""
+    with dbapi.connect(url) as conn, conn.cursor() as cursor:
+        cursor.execute("create temporary table typed (id int, name text, data jsonb)")
+        cursor.executemany("insert into typed values ($1, $2, $3)", [(n, str(n), n) for n in range(count)])
+        cursor.executemany("update typed set data = $2 where name = $1", [(n, [n]) for n in range(count)])
+        assert cursor.rowcount == count
+        cursor.execute("select name, data::text from typed order by id")
+        assert cursor.fetchall() == [(str(n), f"[{n}]") for n in range(count)]
+        with pytest.raises(dbapi.Error, match=r"1\.5"):
+            cursor.executemany("insert into typed (id) values ($1)", [(1.5,)] * count)
+
+
 def test_another_number_of_parameters_is_an_error(any_db: Database, conn: dbapi.Connection) -> None:
     query = f"select id from t where id = {marks(any_db, 1)}"
     for sql, given, message in (

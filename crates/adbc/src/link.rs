@@ -205,9 +205,11 @@ impl Core {
         // The source of a stream may take its time.
         let mut bound = bound.map(|bound| bound.until(self.cancel.clone()));
         if let Some(bound) = &mut bound {
-            // A row has the types of its values, as a row of Python has; many have those of what they are for.
+            // The row of a query has the types of its values, as a row of Python has; those of an update, of which there
+            // may be any number, have the types of what they are for.
             if many == Rows::Many && bound.is_one().map_err(|error| error.into_error(None))? {
                 bound.advance().map_err(|error| error.into_error(Some(0)))?;
+                rows = if take == Take::Nothing { Rows::OneOfMany } else { Rows::One };
             } else {
                 rows = many;
             }

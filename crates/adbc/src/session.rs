@@ -24,8 +24,11 @@ const CANCEL_AGAIN: Duration = Duration::from_millis(500);
 /// How many rows of parameters a statement has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Rows {
-    /// One, or none.
+    /// One, or none. Its parameters have the types of their values.
     One,
+    /// One, of a statement that may be executed for any number of rows: its parameters have the types that those of many
+    /// have, which are the server's.
+    OneOfMany,
     /// Many, all of which are executed or none.
     Many,
     /// The same, by the fastest strategy even if they are few.
@@ -267,7 +270,10 @@ enum Sent {
 impl<D: Database> Session for Live<D> {
     fn submit(&mut self, ask: &Ask, bound: Option<Bound>, reply: &Arc<Reply>) -> Result<()> {
         let (request, many) = match ask {
-            Ask::Execute { sql, rows } => (D::execute(&self.target, sql, *rows, bound.as_ref())?, *rows != Rows::One),
+            Ask::Execute { sql, rows } => {
+                let many = matches!(rows, Rows::Many | Rows::Bulk);
+                (D::execute(&self.target, sql, *rows, bound.as_ref())?, many)
+            }
             Ask::Describe { sql } => (D::describe(sql)?, false),
         };
         self.client()?.connection.machine.submit(request, Self::call(bound, many, reply));

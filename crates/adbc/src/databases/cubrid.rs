@@ -45,7 +45,7 @@ impl Database for Cubrid {
 
     fn execute(_: &Target, sql: &Arc<str>, rows: Rows, _: Option<&Bound>) -> Result<Request> {
         let rows = match rows {
-            Rows::One => CubridRows::One,
+            Rows::One | Rows::OneOfMany => CubridRows::One,
             Rows::Many | Rows::Bulk => CubridRows::Batch { strategy: BatchStrategy::Auto, atomic: true },
         };
         Ok(Request::Execute(Execute { sql: sql.clone(), rows, begin: false }))

@@ -71,7 +71,7 @@ impl Database for Informix {
 
     fn execute(_: &Target, sql: &Arc<str>, rows: Rows, _: Option<&Bound>) -> Result<Request> {
         let rows = match rows {
-            Rows::One => IfxRows::One,
+            Rows::One | Rows::OneOfMany => IfxRows::One,
             Rows::Many | Rows::Bulk => IfxRows::Batch,
         };
         Ok(Request::Execute(Execute { sql: sql.clone(), rows, begin: false, strategy: None }))

@@ -51,7 +51,7 @@ impl Database for MySql {
 
     fn execute(_: &Target, sql: &Arc<str>, rows: Rows, _: Option<&Bound>) -> Result<Request> {
         let rows = match rows {
-            Rows::One => MyRows::One,
+            Rows::One | Rows::OneOfMany => MyRows::One,
             Rows::Many | Rows::Bulk => MyRows::Batch { strategy: BatchStrategy::Auto, atomic: true },
         };
         Ok(Request::Execute(Execute { sql: sql.clone(), rows, text: AsText::IfUnprepared, cursor: None }))

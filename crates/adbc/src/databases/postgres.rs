@@ -78,6 +78,7 @@ impl Database for Postgres {
                 // With one type more the server would take one value more.
                 execute.hints.truncate(parameters(sql));
             }
+            Rows::OneOfMany => {}
             Rows::Many | Rows::Bulk => {
                 execute.rows = PgRows::Batch;
                 execute.copy_after = Some(if rows == Rows::Bulk { 1 } else { limits::COPY_AFTER_ROWS });
