@@ -22,6 +22,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 ROUNDS = 3
 FETCHED = 10_000
@@ -29,6 +30,8 @@ FETCHED = 10_000
 BATCH = 1_000
 """Rows of a batch, and executes of a pipeline."""
 SERVERS = ("postgres", "mariadb", "mysql", "informix", "cubrid")
+COLUMNS = ("id", "name", "small", "amount", "made")
+FETCH = f"SELECT {', '.join(COLUMNS)} FROM fetched"
 QMARK = ("informix", "cubrid")
 """Servers whose parameters are question marks."""
 
@@ -38,6 +41,10 @@ REPETITIONS = {
     "fetch": (1, 5, FETCHED, "row of five columns fetched"),
     "pipeline": (1, 5, BATCH, "execute inside of pipeline()"),
     "executemany": (1, 5, BATCH, "row of executemany, in a transaction"),
+    "arrow": (2, 12, FETCHED, "row of five columns as a pyarrow table"),
+    "arrow-in": (2, 12, BATCH, "row of executemany of such a table"),
+    "adbc": (2, 12, FETCHED, "row of five columns by ADBC"),
+    "adbc-in": (2, 12, BATCH, "row of such a table ingested by ADBC"),
     "connect": (5, 45, 1, "connection opened and closed"),
 }
 """Workload: few and many repetitions, units in each, and what a unit is."""
@@ -51,16 +58,25 @@ def blocking(workload: str, url: str, times: int) -> None:
         for _ in range(times):
             headrace.connect(url).close()
         return
+    if workload.startswith("adbc"):
+        adbc(workload, url, times)
+        return
     mark = "?" if url.startswith(QMARK) else "%s"
     select = f"SELECT id, name FROM fetched WHERE id = {mark}"
     insert = f"INSERT INTO filled VALUES ({', '.join([mark] * 5)})"
+    columns = table(BATCH) if workload == "arrow-in" else None
     with headrace.connect(url, autocommit=True) as conn:
         cursor = conn.cursor()
         for n in range(times):
-            if workload == "select":
+            if workload == "arrow":
+                conn.fetch_arrow_table(FETCH)
+            elif columns is not None:
+                with conn.transaction():
+                    conn.executemany(insert, columns)
+            elif workload == "select":
                 cursor.execute(select, (n % 100,)).fetchall()
             elif workload == "fetch":
-                cursor.execute("SELECT id, name, small, amount, made FROM fetched").fetchall()
+                cursor.execute(FETCH).fetchall()
             elif workload == "pipeline":
                 # CUBRID pipelines inside of a transaction.
                 with conn.transaction() if url.startswith("cubrid") else contextlib.nullcontext(), conn.pipeline():
@@ -70,6 +86,20 @@ def blocking(workload: str, url: str, times: int) -> None:
             else:
                 with conn.transaction():
                     conn.executemany(insert, rows(BATCH))
+
+
+def adbc(workload: str, url: str, times: int) -> None:
+    """What a client of ADBC does."""
+    from adbc_driver_headrace import dbapi
+
+    columns = table(BATCH)
+    with dbapi.connect(url, autocommit=True) as conn, conn.cursor() as cursor:
+        for _ in range(times):
+            if workload == "adbc-in":
+                cursor.adbc_ingest("filled", columns, mode="append")
+            else:
+                cursor.execute(FETCH)
+                cursor.fetch_arrow_table()
 
 
 async def asynchronous(url: str, times: int) -> None:
@@ -88,6 +118,13 @@ async def asynchronous(url: str, times: int) -> None:
 def rows(count: int) -> list[tuple[object, ...]]:
     """Rows of the tables."""
     return [(n, f"name of row {n}", n % 7, n / 7.0, dt.date(2020, 1, 1)) for n in range(count)]
+
+
+def table(count: int) -> Any:
+    """The same rows as a pyarrow table."""
+    import pyarrow
+
+    return pyarrow.table(dict(zip(COLUMNS, zip(*rows(count), strict=True), strict=True)))
 
 
 def instructions(python: str, workload: str, url: str, times: int) -> int:
