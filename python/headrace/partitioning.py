@@ -223,7 +223,7 @@ def partitions(
         The plan: a sequence of partitions.
 
     Raises:
-        ProgrammingError: an argument is wrong, or there is no such column.
+        ProgrammingError: an argument is wrong, there is no such column, or a name is longer than those of the database.
         OperationalError: no connection could be opened.
         DatabaseError: the server refused a statement, such as one that sorts values without an order.
     """
@@ -232,6 +232,9 @@ def partitions(
     module = module_for(conninfo, __package__ or "headrace")
     database = module.__name__.rpartition(".")[2]
     rules = rules_of(database)
+    rules.NAMES.check_sql(table or "")
+    for name in request.columns or ():
+        rules.NAMES.check(name)
     # Of the values it reads only some become bounds, and each partition is read as its URL says.
     keywords = {"unrepresentable": "none", **rules.connecting(request.shared)}
     connection: BlockingConnection[Any] = module.connect(conninfo, **keywords)

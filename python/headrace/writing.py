@@ -91,13 +91,16 @@ class PartitionedWrite:
 
         Raises:
             ModuleNotFoundError: pyarrow is not installed.
-            ProgrammingError: the write has not begun, or was committed or aborted.
+            ProgrammingError: the write has not begun, or was committed or aborted; or the name of a column is longer
+                than those of the database.
             OperationalError: no connection could be opened.
             DatabaseError: the server refused the rows.
         """
         attempt = uuid4().hex
         rules = rules_of(self.database)
         rows = _Rows(data, attempt if self.staging else None)
+        for name in rows.columns:
+            rules.NAMES.check(name)
         columns = ", ".join(quoted(name, rules.QUOTE) for name in rows.columns)
         into = f"{self.staging or self.table} ({columns})"
         if rules.MARK == "%s":
@@ -218,13 +221,15 @@ def partitioned_write(
         The write: call ``begin()``, in each task ``write(data)``, and ``commit(results)``.
 
     Raises:
-        ProgrammingError: the URL is wrong, or rows are to be replaced without a staging table.
+        ProgrammingError: the URL is wrong, rows are to be replaced without a staging table, or a name is longer than
+            those of the database.
         NotSupportedError: the database cannot create a table of a query (Informix); use ``idempotent=False``.
     """
     if overwrite and not idempotent:
         raise ProgrammingError("overwrite=True needs the staging table of idempotent=True")
     conninfo = url() if callable(url) else url
     database = module_for(conninfo, __package__ or "headrace").__name__.rpartition(".")[2]
+    rules_of(database).NAMES.check_sql(table)
     if idempotent and not rules_of(database).STAGES:
         raise NotSupportedError(f"there is no staging table for {database}; use idempotent=False")
     staging = f"{_schema_of(table)}headrace_write_{uuid4().hex[:16]}" if idempotent else ""

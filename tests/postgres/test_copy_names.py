@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 import headrace
-from headrace.postgres.core import quote_table
+from headrace.postgres.names import quote_table
 
 
 @pytest.mark.parametrize(

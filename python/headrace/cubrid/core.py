@@ -19,6 +19,7 @@ from .._shared.resets import unknown_before
 from ..errors import NotSupportedError, OperationalError, ProgrammingError
 from ..types import ParameterRows, TypeCode
 from . import resets
+from .names import NAMES
 from .settings import CODECS, ISOLATION_LEVELS, ConnectOptions, CubridIsolation, isolation
 
 CHARSET_NUMBERS: Final = {3: "iso88591", 4: "euckr", 5: "utf8"}
@@ -88,10 +89,11 @@ def call_statement(name: str, count: int) -> str:
     >>> call_statement("totals", 2)
     '? = CALL totals(?, ?)'
 
-    Raises ProgrammingError if it is not a name.
+    Raises ProgrammingError if it is not a name, or one that is too long.
     """
     if not re.fullmatch(r"[^\W\d][\w.]*", checked_text(name, "the name of a routine")):
         raise ProgrammingError(f"{name!r} is not the name of a procedure")
+    NAMES.check_sql(name)
     return f"? = CALL {name}({', '.join('?' * count)})"
 
 

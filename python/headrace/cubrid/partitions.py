@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from .._shared.planning import Planned, Request, Source, probed
 from .connection import Connection
+from .names import NAMES as NAMES
 from .parse import parse
 
 QUOTE: Final = "`"

@@ -22,6 +22,7 @@ from .._shared.transactions import Modes
 from ..errors import NotSupportedError, ProgrammingError
 from ..types import ParameterRows, TypeCode
 from . import resets
+from .names import NAMES
 from .settings import ISOLATION_LEVELS, ConnectOptions, InformixIsolation, isolation, lock_mode
 
 URGENT_LOOK: Final = 0.02
@@ -34,10 +35,11 @@ def call_statement(name: str, count: int) -> str:
     >>> call_statement("audit.log", 2)
     'EXECUTE PROCEDURE audit.log(?, ?)'
 
-    Raises ProgrammingError if it is not a name.
+    Raises ProgrammingError if it is not a name, or one that is too long.
     """
     if not re.fullmatch(r"[A-Za-z_][\w.:@]*", checked_text(name, "the name of a routine")):
         raise ProgrammingError(f"{name!r} is not the name of a routine")
+    NAMES.check_sql(name)
     return f"EXECUTE PROCEDURE {name}({', '.join('?' * count)})"
 
 

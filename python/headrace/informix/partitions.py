@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from .._shared.connection import BlockingConnection
 from .._shared.planning import Planned, Request, Source, probed
+from .names import NAMES as NAMES
 from .parse import parse
 
 QUOTE: Final = ""

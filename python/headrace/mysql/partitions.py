@@ -8,6 +8,7 @@ from typing import Any, Final
 from .._shared.connection import BlockingConnection
 from .._shared.planning import Planned, Request, Source, probed
 from ..errors import ProgrammingError
+from .names import NAMES as NAMES
 from .settings import url_settings
 
 QUOTE: Final = "`"

@@ -10,6 +10,7 @@ from typing import Any, Final
 from .._native import PostgresWire, Result
 from .._shared.flows import Flow
 from ..errors import DataError, ProgrammingError
+from .names import NAMES
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,7 +105,11 @@ class Adapters:
         self.add({oid: load}, {kind: dump}, (oid,))
 
     def _look_up(self, name: str) -> Flow[tuple[int, str, list[str]]]:
-        """The oid, the typtype and the labels of a type. Raises UndefinedObject."""
+        """The oid, the typtype and the labels of a type.
+
+        Raises UndefinedObject, or ProgrammingError for a name that the server would shorten to another type's.
+        """
+        NAMES.check_sql(name)
         query = (
             "SELECT t.oid, t.typtype::text, coalesce((SELECT array_agg(enumlabel::text ORDER BY enumsortorder)"
             " FROM pg_catalog.pg_enum WHERE enumtypid = t.oid), '{}') FROM pg_catalog.pg_type t"

@@ -14,8 +14,9 @@ from ..rows import RowFactory
 from ..types import Notify, ParameterRows, Xid
 from .cancelling import Cancelling
 from .copying import Copying
-from .core import ConnectionCore, quote_identifier
+from .core import ConnectionCore
 from .cursor import Cursor, ServerCursor
+from .names import quote_name
 from .streaming import Streaming
 
 R = TypeVar("R")
@@ -280,11 +281,12 @@ class Connection(Streaming[R], Copying[R], Cancelling[R]):
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
 
         Raises:
+            ProgrammingError: the name is longer than 63 bytes.
             DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        self.execute(f"LISTEN {quote_identifier(channel)}", timeout=timeout)
+        self.execute(f"LISTEN {quote_name(channel)}", timeout=timeout)
 
     def unlisten(self, channel: str | None = None, *, timeout: float | None = None) -> None:
         """Ends the subscription to a channel.
@@ -294,11 +296,12 @@ class Connection(Streaming[R], Copying[R], Cancelling[R]):
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
 
         Raises:
+            ProgrammingError: the name is longer than 63 bytes.
             DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        self.execute(f"UNLISTEN {'*' if channel is None else quote_identifier(channel)}", timeout=timeout)
+        self.execute(f"UNLISTEN {'*' if channel is None else quote_name(channel)}", timeout=timeout)
 
     def notifies(self, timeout: float | None = None, stop_after: int | None = None) -> Iterator[Notify]:
         """Returns notifications while they are received. Several threads or tasks may wait; each notification is passed

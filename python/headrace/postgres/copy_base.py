@@ -10,7 +10,8 @@ from .._native import ArrowSource, CopyBuffer, PostgresWire
 from .._shared.core import Opened
 from .._shared.limits import Limit
 from ..errors import ProgrammingError
-from .core import CopyOfRows, quote_literal, quote_name, quote_table
+from .core import CopyOfRows, quote_literal
+from .names import quote_name, quote_table
 
 _QUERY = re.compile(
     r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(?:select|values|with|table|insert|update|delete|merge)\b\s*\S", re.I | re.S

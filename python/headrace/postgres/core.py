@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import functools
-import re
-import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final, Literal
 
 from .._native import ArrowSink, Columns, CopyBuffer, PostgresWire, Result, Transfer
-from .._shared.arguments import checked_text
 from .._shared.core import Core, Pipelined
 from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow, ask, each
@@ -27,35 +24,6 @@ from .streams import Reading
 ISOLATION_LEVELS = ("read uncommitted", "read committed", "repeatable read", "serializable")
 
 
-def quote_identifier(name: str) -> str:
-    """A name in double quotes; ``schema.table`` given as a tuple is quoted part by part."""
-    if "\0" in checked_text(name, "a name"):
-        raise ProgrammingError("an identifier cannot hold a NUL character")
-    return '"' + name.replace('"', '""') + '"'
-
-
-NAME_BYTES: Final = 63
-"""Bytes of a name that the server keeps; it shortens a longer one, also to that of another table or column."""
-
-
-def quote_name(name: str) -> str:
-    """A name of a table or a column, or a part of one, in double quotes.
-
-    Raises ProgrammingError for a name that the server would shorten.
-    """
-    quoted = quote_identifier(name)
-    _check_length(name)
-    return quoted
-
-
-def _check_length(name: str) -> None:
-    if len(name) * 4 > NAME_BYTES and (length := len(name.encode(errors="surrogatepass"))) > NAME_BYTES:
-        raise ProgrammingError(
-            f"the name '{name:.60}...' has {length} bytes, and names of PostgreSQL at most {NAME_BYTES}: the server "
-            "would shorten it, maybe to another name that there is"
-        )
-
-
 def quote_literal(text: str) -> str:
     """Text as an SQL string literal, safe with standard_conforming_strings on or off."""
     if "\0" in text:
@@ -64,35 +32,6 @@ def quote_literal(text: str) -> str:
         escaped = text.replace("\\", "\\\\").replace("'", "''")
         return f" E'{escaped}'"
     return "'" + text.replace("'", "''") + "'"
-
-
-_PART: Final = re.compile(r'\s*(?:([A-Za-z_\x80-\U0010ffff][\w$]*)|("(?:[^"]|"")+"))\s*(?:\.(?=.)|\Z)', re.DOTALL)
-"""A part of a name: an unquoted or a quoted identifier (PostgreSQL manual, "Identifiers and Key Words")."""
-_UPPER: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
-
-
-def quote_table(table: str | Sequence[str]) -> str:
-    """A table's name, with all its parts in quotes. Text is read as SQL reads it, where a part without quotes is in
-    lower case; text that SQL could not read, such as ``my table``, and the parts of a tuple are names as they are.
-
-    Raises ProgrammingError for text with a dot or quotes that is no name in SQL, and for a name that is too long.
-    """
-    if not isinstance(table, str):
-        return ".".join(quote_name(part) for part in table)
-    parts: list[str] = []
-    at = 0
-    while at < len(table) and (found := _PART.match(table, at)):
-        _check_length(found[1] or found[2][1:-1].replace('""', '"'))
-        parts.append(found[2] or quote_identifier(found[1].translate(_UPPER)))
-        at = found.end()
-    if parts and at == len(table) and "\0" not in table:
-        return ".".join(parts)
-    if not table or "." in table or '"' in table:
-        raise ProgrammingError(
-            f"{table!r} is not a table's name in SQL: put a part with other characters in double quotes, or give a "
-            f"tuple of schema and name, or of the name alone: ({table!r},)"
-        )
-    return quote_name(table)
 
 
 BEHIND_DAEMON: Final = "(headraced; "

@@ -17,8 +17,8 @@ from .._shared.modes import ScrollMode
 from ..errors import Error, NotSupportedError, ProgrammingError
 from ..rows import RowFactory
 from ..types import ParameterRows
-from .core import quote_identifier
 from .declared import Declared, forward
+from .names import quote_name
 
 if TYPE_CHECKING:
     from .connection import Connection
@@ -53,12 +53,13 @@ class Cursor(BlockingCursor[R]):
             ``params``, unchanged.
 
         Raises:
+            ProgrammingError: a name is longer than 63 bytes.
             DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         places = ", ".join(f"${i + 1}" for i in range(len(params)))
-        function = ".".join(quote_identifier(part) for part in checked_text(name, "the name of a function").split("."))
+        function = ".".join(quote_name(part) for part in checked_text(name, "the name of a function").split("."))
         self.execute(f"SELECT * FROM {function}({places})", tuple(params) if params else None, timeout=timeout)
         return params
 

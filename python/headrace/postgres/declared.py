@@ -7,7 +7,8 @@ from typing import Any, Final
 from .._native import Columns, Result
 from .._shared.cursor_base import Params
 from ..errors import InvalidCursorName, ProgrammingError
-from .core import ConnectionCore, quote_identifier
+from .core import ConnectionCore
+from .names import NAMES, quote_identifier
 
 MAX_FORWARD: Final = 2**31 - 1
 """Rows that FETCH counts ("FETCH", PostgreSQL manual: an integer)."""
@@ -42,8 +43,8 @@ class Declared:
         self._core = core
         self._name = name
         self._hold = hold
-        # The server cuts identifiers to 63 bytes.
-        self._portal = name.encode()[:63].decode(errors="ignore"), next(core.numbers)
+        # The server shortens identifiers.
+        self._portal = name.encode()[: NAMES.longest].decode(errors="ignore"), next(core.numbers)
 
     def declare(self, words: str, sql: str, params: Params) -> Any:
         """Queues the declaration; ``words`` stand between the name and CURSOR. Returns its ticket."""

@@ -12,6 +12,7 @@ from .._shared.partition import quoted
 from .._shared.planning import AUTO, PLACE, Part, Planned, Request, Source, named_field, ranges
 from ..errors import ProgrammingError
 from .connection import Connection
+from .names import NAMES as NAMES
 from .parse import parse_text
 
 QUOTE: Final = '"'

@@ -9,7 +9,8 @@ from typing import Any, TypeVar, overload
 
 from ..._shared.cursor_base import Params
 from ..._shared.modes import IsolationLevel
-from ...postgres.core import ConnectionCore, quote_identifier
+from ...postgres.core import ConnectionCore
+from ...postgres.names import quote_name
 from ...rows import RowFactory
 from ...types import Notify, ParameterRows, Xid
 from .cancelling import AsyncCancelling
@@ -318,11 +319,12 @@ class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], AsyncCancelling[R]):
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
 
         Raises:
+            ProgrammingError: the name is longer than 63 bytes.
             DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        await self.execute(f"LISTEN {quote_identifier(channel)}", timeout=timeout)
+        await self.execute(f"LISTEN {quote_name(channel)}", timeout=timeout)
 
     async def unlisten(self, channel: str | None = None, *, timeout: float | None = None) -> None:
         """Ends the subscription to a channel.
@@ -332,11 +334,12 @@ class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], AsyncCancelling[R]):
             timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
 
         Raises:
+            ProgrammingError: the name is longer than 63 bytes.
             DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        await self.execute(f"UNLISTEN {'*' if channel is None else quote_identifier(channel)}", timeout=timeout)
+        await self.execute(f"UNLISTEN {'*' if channel is None else quote_name(channel)}", timeout=timeout)
 
     async def notifies(self, timeout: float | None = None, stop_after: int | None = None) -> AsyncIterator[Notify]:
         """Returns notifications while they are received. Several threads or tasks may wait; each notification is passed

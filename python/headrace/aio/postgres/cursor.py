@@ -14,8 +14,8 @@ from ..._shared.modes import ScrollMode
 
 # blocking: from ..._shared.limits import afresh
 from ...errors import Error, NotSupportedError, ProgrammingError
-from ...postgres.core import quote_identifier
 from ...postgres.declared import Declared, forward
+from ...postgres.names import quote_name
 from ...rows import RowFactory
 from ...types import ParameterRows
 from .._shared.cursor import LoopCursor
@@ -54,12 +54,13 @@ class AsyncCursor(LoopCursor[R]):
             ``params``, unchanged.
 
         Raises:
+            ProgrammingError: a name is longer than 63 bytes.
             DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         places = ", ".join(f"${i + 1}" for i in range(len(params)))
-        function = ".".join(quote_identifier(part) for part in checked_text(name, "the name of a function").split("."))
+        function = ".".join(quote_name(part) for part in checked_text(name, "the name of a function").split("."))
         await self.execute(f"SELECT * FROM {function}({places})", tuple(params) if params else None, timeout=timeout)
         return params
 

@@ -1,0 +1,10 @@
+"""Names of tables, columns and the like: how long they may be."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from .._shared.names import NameLength
+
+NAMES: Final = NameLength("CUBRID", 254, "bytes")
+""""Identifier", CUBRID manual."""
