@@ -9,6 +9,7 @@ from typing import Any, TypeVar, cast
 
 from ..errors import ProgrammingError
 from .redact import MASK, SECRETS
+from .url import shown
 
 T = TypeVar("T")
 
@@ -25,6 +26,22 @@ def nearest(name: str, choices: Iterable[str]) -> str:
 
     near = difflib.get_close_matches(name, sorted(choices), 1)
     return f"; did you mean {near[0]!r}?" if near else ""
+
+
+def unknown(name: str, near: str, *, origin: str = "", before: str | None = None) -> ProgrammingError:
+    """The error for a setting that there is not; ``near`` is the :func:`nearest` that there is.
+
+    ``before`` is the setting before it in a text: after a password, what looks like a name may be a piece of it, and is
+    not shown.
+    """
+    if shown(name, before) is None:
+        return ProgrammingError(
+            f"malformed connection string after the value of {before}; write a value with spaces in quotes, one with "
+            "separators in a URL percent-encoded, and in an ODBC string in braces"
+            if before
+            else "malformed connection string: a name of a setting is letters, digits and underscores"
+        )
+    return ProgrammingError(f"unknown connection setting {name!r}{origin}{near}")
 
 
 def port_number(text: str, origin: str = "") -> int:

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeAlias
 from .. import defaults
 from .._shared.known import KnownSettings, ReusableOptions
 from .._shared.modes import CommonIsolation
-from .._shared.settings import Settings, nearest, port_number, shuffled
+from .._shared.settings import Settings, nearest, port_number, shuffled, unknown
 from ..errors import Error, InvalidPassword, NotSupportedError, OperationalError, ProgrammingError
 from .parse import parse
 
@@ -172,12 +172,15 @@ def connect_options(conninfo: str, keywords: dict[str, Any]) -> ConnectOptions:
     Raises ProgrammingError.
     """
     settings = Settings()
-    for name, value in [*parse(conninfo), *keywords.items()]:
+    text = parse(conninfo)
+    before: str | None = None
+    for number, (name, value) in enumerate([*text, *keywords.items()]):
         known = ALIASES.get(name.lower(), name)
         if known.lower() in _IGNORED:
             continue
         if known not in KEYWORDS:
-            raise ProgrammingError(f"unknown connection setting {name!r}{nearest(name, KEYWORDS)}")
+            raise unknown(name, nearest(name, KEYWORDS), before=before if number < len(text) else None)
+        before = known
         if value is not None:
             settings.add(known, value)
     for variable, name in ENVIRONMENT.items():

@@ -6,7 +6,7 @@ import re
 from typing import Any, Final
 
 from .. import defaults
-from .._shared.url import parse_url
+from .._shared.url import parse_url, shown
 from ..errors import ProgrammingError
 
 ALIASES: Final = {"db": "database", "dbname": "database", "username": "user", "passwd": "password"}
@@ -33,6 +33,9 @@ _JDBC: Final = {
 }
 
 
+_MALFORMED: Final = (
+    "malformed connection string: it is written NAME=value;NAME=value, and a value with a semicolon stands in braces"
+)
 _PART: Final = re.compile(r"(?P<name>[^=;]*)(?:=(?P<value>\s*\{(?:[^}]|\}\})*\}\s*(?=;|$)|[^;]*))?(?:;|$)")
 """One setting of an ODBC string, and the semicolon after it."""
 _BRACED: Final = re.compile(r"\{((?:[^}]|\}\})*)\}", re.DOTALL)
@@ -54,16 +57,16 @@ def parse(conninfo: str) -> list[tuple[str, Any]]:
         rest = text[len("informix:") :].removeprefix("//")
         return [(ALIASES.get(name, name), value) for name, value in parse_url(rest)]
     if text.lower().startswith("jdbc:informix-sqli:"):
-        return [*_jdbc(text).items()]
+        return _jdbc(text)
     if "=" in text:
-        return [*_odbc(text).items()]
+        return _odbc(text)
     raise ProgrammingError(
         "the connection string is neither informix://..., jdbc:informix-sqli://... nor SERVER=...;DATABASE=..."
     )
 
 
-def _odbc(text: str) -> dict[str, Any]:
-    found: dict[str, Any] = {}
+def _odbc(text: str) -> list[tuple[str, Any]]:
+    found: list[tuple[str, Any]] = []
     at = 0
     while part := _PART.match(text, at):
         at = part.end()
@@ -73,25 +76,29 @@ def _odbc(text: str) -> dict[str, Any]:
             continue
         name, value = part["name"].strip(), part["value"]
         if value is None:
-            raise ProgrammingError(f"{name!r} in the connection string has no value")
+            which = shown(name, found[-1][0] if found else None)
+            raise ProgrammingError(f"{which!r} in the connection string has no value" if which else _MALFORMED)
         braced = _BRACED.fullmatch(value.strip())
         value = braced[1].replace("}}", "}") if braced else value.strip()
         if name.lower() in ("driver", "protocol", "pro"):
             continue
-        found[_ODBC.get(name.lower(), name if name.isupper() else name.lower())] = value
+        found.append((_ODBC.get(name.lower(), name if name.isupper() else name.lower()), value))
     return found
 
 
-def _jdbc(text: str) -> dict[str, Any]:
+def _jdbc(text: str) -> list[tuple[str, Any]]:
     head, _, tail = text[len("jdbc:informix-sqli:") :].lstrip("/").partition(":")
     port_and_database, _, properties = tail.partition(":")
     port, _, database = port_and_database.partition("/")
-    found: dict[str, Any] = {"host": head, "port": port or defaults.INFORMIX_PORT}
+    found: list[tuple[str, Any]] = [("host", head), ("port", port or defaults.INFORMIX_PORT)]
     if database:
-        found["database"] = database
+        found.append(("database", database))
+    encrypted = False
     for part in filter(None, properties.split(";")):
         name, _, value = part.partition("=")
-        found[_JDBC.get(name.strip().lower(), name.strip())] = value.strip()
-    if str(found.pop("sslconnection", "")).lower() == "true":
-        found.setdefault("sslmode", "verify-full")
-    return found
+        name = _JDBC.get(name.strip().lower(), name.strip())
+        if name == "sslconnection":
+            encrypted = value.strip().lower() == "true"
+        else:
+            found.append((name, value.strip()))
+    return [("sslmode", "verify-full"), *found] if encrypted else found

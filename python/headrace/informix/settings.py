@@ -12,7 +12,7 @@ from typing import Any, Final, Literal, TypeAlias, cast
 
 from .. import defaults
 from .._shared.known import KnownSettings, ReusableOptions
-from .._shared.settings import Settings, nearest, port_number
+from .._shared.settings import Settings, nearest, port_number, unknown
 from ..errors import OperationalError, ProgrammingError
 from . import sqlhosts
 from .parse import ALIASES, parse
@@ -187,20 +187,23 @@ def connect_options(conninfo: str, keywords: dict[str, Any]) -> ConnectOptions:
 
     Raises ProgrammingError.
     """
-    given = [*parse(conninfo), *keywords.items()]
+    text = parse(conninfo)
+    given = [*text, *keywords.items()]
     env = {name: os.environ[name] for name in _FROM_ENVIRONMENT if os.environ.get(name)}
     for name, value in given:
         if name == "env":
             env.update(value or {})
     settings = Settings()
-    for given_name, value in given:
+    before: str | None = None
+    for number, (given_name, value) in enumerate(given):
         name = ALIASES.get(given_name, given_name)
         if name.isupper():
             env[name] = str(value)
         elif name not in KEYWORDS:
-            raise ProgrammingError(f"unknown connection setting {name!r}{nearest(name, KEYWORDS)}")
+            raise unknown(name, nearest(name, KEYWORDS), before=before if number < len(text) else None)
         elif value is not None and name != "env":
             settings.add(name, value)
+        before = name
     for variable, name in ENVIRONMENT.items():
         if os.environ.get(variable):
             settings.add_default(name, os.environ[variable], f" (from {variable})")

@@ -12,12 +12,13 @@ import socket
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
 from .. import defaults
 from .._shared.known import KnownSettings, ReusableOptions
-from .._shared.settings import Settings, nearest, shuffled
+from .._shared.settings import Settings, nearest, shuffled, unknown
 from .._shared.url import parse_url
 from ..errors import NotSupportedError, ProgrammingError
 from .optionfiles import Option, read_login_path, read_options
@@ -243,18 +244,22 @@ def connect_options(
     for name, value in keywords.items():
         if value is not None and not _is_said_anyway(name, value):
             settings.add(ALIASES.get(name, name), value)
-    given = [(name, value, "") for name, value in url_settings(conninfo) if not _is_said_anyway(name, value)]
-    _add_all(settings, given)
+    pairs = [(name, value) for name, value in _pairs(conninfo) if not _is_said_anyway(name, value)]
+    for (before, _), (name, _) in pairwise([("", ""), *pairs]):
+        _check_name(name, before=before)
+    _add_all(settings, [(name, value, "") for name, value in dict(pairs).items()])
     home = _home(environ)
     _add_all(settings, _login_path(settings, environ, home))
     _add_all(settings, _option_files(settings, environ, home))
     _add_all(settings, [(name, environ[v], f" (from {v})") for v, name in ENVIRONMENT.items() if environ.get(v)])
     for name in settings.values:
-        if name not in KEYWORDS and name not in ("compress", "protocol"):
-            raise ProgrammingError(
-                f"unknown connection setting {name!r}{settings.origin(name)}{nearest(name, (*KEYWORDS, *ALIASES))}"
-            )
+        _check_name(name, settings.origin(name))
     return _checked(settings)
+
+
+def _check_name(name: str, origin: str = "", before: str | None = None) -> None:
+    if name not in KEYWORDS and name not in ("compress", "protocol"):
+        raise unknown(name, nearest(name, (*KEYWORDS, *ALIASES)), origin=origin, before=before)
 
 
 known: Final = KnownSettings(connect_options, ENVIRONMENT)
@@ -280,12 +285,16 @@ def _add_all(settings: Settings, source: list[tuple[str, str, str]]) -> None:
 def url_settings(conninfo: str) -> list[tuple[str, str]]:
     """The settings of a URL, by their keywords; of one given twice the last counts. Raises ProgrammingError where it is
     none."""
+    return [*dict(_pairs(conninfo)).items()]
+
+
+def _pairs(conninfo: str) -> list[tuple[str, str]]:
     if not conninfo.strip():
         return []
     scheme, colon, rest = conninfo.strip().partition("://")
     if not colon or scheme.lower() not in SCHEMES:
         raise ProgrammingError("the connection string is not a URL that begins with mysql:// or mariadb://")
-    return [*{ALIASES.get(name, name): value for name, value in parse_url(rest)}.items()]
+    return [(ALIASES.get(name, name), value) for name, value in parse_url(rest)]
 
 
 def _login_path(settings: Settings, environ: Mapping[str, str], home: Path | None) -> list[tuple[str, str, str]]:

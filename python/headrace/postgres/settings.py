@@ -18,8 +18,7 @@ from typing import Any, Final, Literal, cast
 from .. import defaults
 from .._shared.known import KnownSettings, ReusableOptions
 from .._shared.redact import redact
-from .._shared.settings import Settings, nearest, port_number
-from .._shared.url import shown
+from .._shared.settings import Settings, nearest, port_number, unknown
 from ..errors import NotSupportedError, ProgrammingError
 from .parse import ALIASES, canonical, parse_text
 from .passfile import find_password
@@ -257,16 +256,10 @@ def check_keyword(name: str, origin: str = "", before: str | None = None) -> Non
     """
     if name in KEYWORDS:
         return
-    if shown(name, before) is None:
-        raise ProgrammingError(
-            f"malformed connection string after the value of {before}; write a value with spaces in quotes"
-            if before
-            else "malformed connection string; it is a URL (postgresql://user@host/dbname) or keywords (host=...)"
-        )
     near = nearest(name, (*KEYWORDS, *_OTHER_NAMES))
     for other, ours in _OTHER_NAMES.items():
         near = near.replace(repr(other), repr(ours))
-    raise ProgrammingError(f"unknown connection keyword {name!r}{origin}{near}")
+    raise unknown(name, near, origin=origin, before=before)
 
 
 def connect_options(
