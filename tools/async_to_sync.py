@@ -29,15 +29,18 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "python/headrace"
 TESTS = ROOT / "tests"
+FOR_EACH_SHELL = ("cancelling.py", "conversing.py")
+"""Files of a database that are written for each shell."""
 GENERATED = (
     *(f"_shared/{name}.py" for name in ("arrow_queries", "arrow_stream", "blocks", "connection", "cursor", "pipeline")),
     *(f"_shared/{name}.py" for name in ("pool_frames", "pool_queries", "protocols", "server_cursor", "stream_cursor")),
-    *(f"cubrid/{name}.py" for name in ("connection", "cursor", "largeobject", "opening", "streaming")),
-    *(f"informix/{name}.py" for name in ("connection", "cursor", "largeobject", "opening")),
-    *(f"mysql/{name}.py" for name in ("connection", "cursor", "loading", "opening", "streaming")),
-    *(f"postgres/{name}.py" for name in ("connection", "copy", "copying", "cursor", "opening", "streaming")),
+    *(
+        f"{path.parent.name}/{path.name}"
+        for path in sorted((PACKAGE / "aio").glob("[a-z]*/*.py"))
+        if path.name not in ("__init__.py", *FOR_EACH_SHELL)
+    ),
 )
-"""Those that are made, by their path in the package."""
+"""Those that are made, by their path in the package: of a database, all that are not in FOR_EACH_SHELL."""
 NAMES = {
     "AbstractAsyncContextManager": "AbstractContextManager",
     "__aenter__": "__enter__",

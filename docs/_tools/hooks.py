@@ -101,10 +101,14 @@ def iibench_left_out() -> str:
     raise LookupError("options.py has no LEFT_OUT")
 
 
-RESETS = {
-    "postgres": "PostgreSQL", "mysql": "MySQL and MariaDB", "informix": "Informix", "cubrid": "CUBRID",
-}  # fmt: skip
-"""Folders of databases, and their names."""
+DATABASES = ROOT / "python" / "headrace" / "_shared" / "databases.py"
+
+
+def databases() -> dict[str, str]:
+    """The folders of the databases, and their names."""
+    calls = [node for node in ast.walk(ast.parse(DATABASES.read_text(encoding="utf-8"))) if isinstance(node, ast.Call)]
+    rows = [call.args for call in calls if isinstance(call.func, ast.Name) and call.func.id == "DatabaseRow"]
+    return {ast.literal_eval(module): ast.literal_eval(title) for module, title, *_ in rows}
 
 
 def pool_resets() -> str:
@@ -114,7 +118,7 @@ def pool_resets() -> str:
         LookupError: one has no table.
     """
     parts: list[str] = []
-    for folder, title in RESETS.items():
+    for folder, title in databases().items():
         source = ROOT / "python" / "headrace" / folder / "resets.py"
         values = {
             node.target.id: node.value

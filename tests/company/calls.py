@@ -9,6 +9,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from headrace._shared.databases import DATABASES
+
 from .places import Place
 from .shells import Now, Shell
 
@@ -36,7 +38,7 @@ class Call:
     name: str
     make: Callable[[Scene], Awaitable[Any]]
     before: Callable[[Scene], Awaitable[Any]] | None = None
-    kinds: tuple[str, ...] = ("postgresql", "mysql", "informix", "cubrid")
+    kinds: tuple[str, ...] = tuple(row.schemes[0] for row in DATABASES)
     autocommit: bool = True
 
 

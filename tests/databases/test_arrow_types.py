@@ -10,12 +10,13 @@ import pyarrow
 import pytest
 
 from headrace import errors
+from headrace._shared.databases import DATABASES
 from live import CUBRID_URL
 from servers import Database
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/reference/arrow.md").read_text(encoding="utf-8")
-SECTIONS = {"postgresql": "PostgreSQL", "mysql": "MySQL and MariaDB", "informix": "Informix", "cubrid": "CUBRID"}
+SECTIONS = {row.schemes[0]: row.title for row in DATABASES}
 
 UNTESTED = {
     "mysql": {"uuid", "inet4", "inet6"},

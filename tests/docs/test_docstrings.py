@@ -12,13 +12,14 @@ from typing import Any
 
 import pytest
 
+from headrace._shared.databases import DATABASES
 from headrace.aio.pool import AsyncConnectionPool
 from headrace.pool import ConnectionPool
 
-MODULES = ("headrace", "headrace.postgres", "headrace.mysql", "headrace.informix", "headrace.cubrid", "headrace.pool",
-           "headrace.rows", "headrace.types", "headrace.errors", "headrace.testing", "headrace.aio",
-           "headrace.aio.postgres", "headrace.aio.mysql", "headrace.aio.informix", "headrace.aio.cubrid",
-           "headrace.aio.pool")  # fmt: skip
+MODULES = (
+    *(f"headrace{part}" for part in ("", ".pool", ".rows", ".types", ".errors", ".testing", ".aio", ".aio.pool")),
+    *(f"{package}.{row.module}" for row in DATABASES for package in ("headrace", "headrace.aio")),
+)
 """Those of headrace's own interface. That of ``headrace.compat`` is MySQLdb's, and that of ``headrace.sqlalchemy``
 SQLAlchemy's: their documentation describes it."""
 NOT_VERBS = {"Always", "Previous", "This", "Various"}

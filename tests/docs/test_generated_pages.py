@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 
 from headrace import defaults
+from headrace._shared.databases import DATABASES
 
 ROOT = Path(__file__).resolve().parents[2]
-MODULES = ("headrace", "headrace.postgres", "headrace.mysql", "headrace.informix", "headrace.pool", "headrace.rows",
-           "headrace.types", "headrace.errors", "headrace.aio", "headrace.aio.postgres", "headrace.aio.mysql",
-           "headrace.aio.informix", "headrace.cubrid", "headrace.aio.cubrid", "headrace.aio.pool",
-           "headrace.testing")  # fmt: skip
+MODULES = (
+    *(f"headrace{part}" for part in ("", ".pool", ".rows", ".types", ".errors", ".testing", ".aio", ".aio.pool")),
+    *(f"{package}.{row.module}" for row in DATABASES for package in ("headrace", "headrace.aio")),
+)
 
 
 OF_ENGINES = ("headrace.spark.", "headrace.ray.")
@@ -76,7 +77,7 @@ def test_limits_page_asks_for_both_tables() -> None:
 
 def test_page_of_pools_has_every_entry_of_every_database() -> None:
     page = HOOKS.on_page_markdown((ROOT / "docs/howto/pool.md").read_text(encoding="utf-8"))
-    for folder, title in HOOKS.RESETS.items():
+    for folder, title in HOOKS.databases().items():
         table = importlib.import_module(f"headrace.{folder}.resets")
         section = page.split(f"### {title}\n")[1].split("\n## ")[0].split("\n### ")[0]
         shown = [tuple(line.strip("| ").split(" | ")) for line in section.splitlines() if line.startswith("| ")]

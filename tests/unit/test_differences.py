@@ -4,15 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from headrace._shared.databases import DATABASES
 from headrace._shared.dispatch import module_for
 from headrace_lab.differences import DIFFERENCES, DRIVERS
 
-MODULES = {
-    "postgresql": "headrace.postgres",
-    "mysql": "headrace.mysql",
-    "informix": "headrace.informix",
-    "cubrid": "headrace.cubrid",
-}
+MODULES = {row.schemes[0]: f"headrace.{row.module}" for row in DATABASES}
 SCHEMES = [(scheme, row.driver) for row in DIFFERENCES.values() for scheme in row.schemes]
 
 

@@ -9,10 +9,11 @@ import pytest
 
 import headrace
 import headrace_lab
+from headrace._shared import databases
 
 ROOT = Path(headrace.__file__).parent
 LAB = Path(headrace_lab.__file__).parent
-DATABASES = ("postgres", "mysql", "informix", "cubrid")
+DATABASES = tuple(row.module for row in databases.DATABASES)
 FOR_ALL = ("_shared", "_native", "errors", "types", "rows", "defaults", "sqlstates")
 """What no database owns, and what therefore imports no database."""
 

@@ -8,6 +8,7 @@ import sys
 import pytest
 
 import headrace
+from headrace._shared.databases import DATABASES
 
 HEAVY = (
     "asyncio",
@@ -23,7 +24,7 @@ HEAVY = (
 NOT_YET = ("socket", "inspect", "dataclasses", "json", "threading", "datetime", "decimal", "headrace.types")
 OURS = {
     name: (f"headrace.{name}", f"headrace.aio.{name}", *(["headrace.compat"] if name == "mysql" else []))
-    for name in ("postgres", "mysql", "informix", "cubrid")
+    for name in (row.module for row in DATABASES)
 }
 
 

@@ -12,10 +12,11 @@ from typing import Any
 import pytest
 
 from headrace import types
+from headrace._shared import databases
 from headrace.aio.pool import AsyncConnectionPool
 from headrace.pool import ConnectionPool
 
-DATABASES = ("postgres", "mysql", "informix", "cubrid")
+DATABASES = tuple(row.module for row in databases.DATABASES)
 KINDS = ("Connection", "Cursor", "StreamCursor", "ServerCursor")
 BOTH = ("headrace", "headrace.aio")
 

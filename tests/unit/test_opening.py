@@ -16,6 +16,7 @@ import headrace
 import headrace.aio.postgres.opening
 import headrace.postgres.opening
 from headrace import errors
+from headrace._shared.databases import DATABASES
 from headrace.postgres.attempts import Check
 from headrace.postgres.settings import connect_options
 
@@ -45,7 +46,7 @@ def connected(shell: str, url: str) -> Any:
 
 
 @pytest.mark.usefixtures("nameless")
-@pytest.mark.parametrize("database", ["postgresql", "mysql", "informix", "cubrid"])
+@pytest.mark.parametrize("database", [row.schemes[0] for row in DATABASES])
 @pytest.mark.parametrize("shell", ["blocking", "asyncio"])
 def test_resolving_a_name_ends_with_connect_timeout(shell: str, database: str) -> None:
     url = f"{database}://u:p@db.example:9/d" + ("?server=s" if database == "informix" else "")

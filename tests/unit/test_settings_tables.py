@@ -9,8 +9,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from headrace._shared.databases import DATABASES
+from headrace.errors import ProgrammingError
+
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "settings.md"
-NAMES = {"postgresql": "postgres", "mysql": "mysql", "informix": "informix", "cubrid": "cubrid"}
+NAMES = {row.schemes[0]: row.module for row in DATABASES}
 
 
 OF_HEADRACED = "Of headraced alone."
@@ -80,3 +83,21 @@ def test_defaults_are_those_of_the_table(database: str) -> None:
     for row in rows(database):
         if row.default.isdigit() and isinstance(getattr(options, row.name, None), (bool, int, float)):
             assert getattr(options, row.name) == float(row.default), row.name
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("postgres", "host=h password=a geheim=x"),
+        ("mysql", "mysql://h/d?password=a&geheim=x"),
+        ("informix", "SERVER=ol;PWD=a;geheim=x"),
+        ("informix", "SERVER=ol;PWD=a;geheim"),
+        ("informix", "SERVER=ol;PWD=a;DATABASE=d;PWD=a;geheim"),
+        ("informix", "jdbc:informix-sqli://h:1/d:INFORMIXSERVER=ol;password=a;geheim=x"),
+        ("cubrid", "CUBRID:h:33000:d:dba::?passwd=a&geheim=x"),
+    ],
+)
+def test_a_name_after_a_password_may_be_a_piece_of_it_and_is_not_shown(name: str, text: str) -> None:
+    with pytest.raises(ProgrammingError, match="malformed") as caught:
+        import_module(f"headrace.{name}.settings").connect_options(text, {})
+    assert "geheim" not in str(caught.value)

@@ -6,16 +6,10 @@ from importlib import import_module
 from typing import Any, Final
 
 from ..errors import ProgrammingError
+from .databases import DATABASES
 
-_MODULES: Final = {
-    "postgresql": "postgres",
-    "postgres": "postgres",
-    "informix": "informix",
-    "cubrid": "cubrid",
-    "mysql": "mysql",
-    "mariadb": "mysql",
-}
-_JDBC: Final = {"informix-sqli": "informix", "cubrid": "cubrid"}
+_MODULES: Final = {scheme: database.module for database in DATABASES for scheme in database.schemes}
+_JDBC: Final = {database.jdbc: database.module for database in DATABASES if database.jdbc}
 """The databases of URLs that begin with ``jdbc:``."""
 _imported: Final[dict[str, Any]] = {}
 """To ask importlib for a module that is there would cost as much as all the rest. ``sys.modules`` also has those that
