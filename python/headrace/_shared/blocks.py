@@ -27,6 +27,10 @@ class Reading(Opened):
     ticket: Any = None
     gate: Any = None
 
+    def __init__(self, writes: bool = False) -> None:
+        self.writes = writes
+        """The statement may change something, and is not cancelled when its stream is left: that would undo it."""
+
 
 def rows_of(reading: Reading, blocks: Generator[list[T]]) -> Generator[T]:
     """The rows of blocks."""
@@ -58,6 +62,7 @@ class BlockingBlocks(Receiving[R], BlockingConnection[R]):
         wire: Any = self._core.wire
         gate = reading.gate = self._gate(reading, self._streaming)
         asked: list[Any] = []
+        answered = False
         try:
             ask(submit(), asked)
             ticket = reading.ticket = asked[0]
@@ -67,7 +72,7 @@ class BlockingBlocks(Receiving[R], BlockingConnection[R]):
                 yield self._made(columns, rows, received)
                 # Another thread may go on with it.
                 gate.pass_on()
-            result = self._wait(ticket, timeout)
+            answered, result = True, self._wait(ticket, timeout)
             # Other statements are executed while the last rows are used.
             wire.vacate(gate)
             if not self._has_rows(result, received):
@@ -77,6 +82,10 @@ class BlockingBlocks(Receiving[R], BlockingConnection[R]):
                 block = result.rows[:size]
                 del result.rows[:size]
                 yield self._made(result.columns, block, received)
+        except GeneratorExit:
+            if reading.writes and asked and not (answered or reading.ended):
+                self._read_rest(asked[0], timeout)
+            raise
         finally:
             try:
                 if not self._core.is_inherited():
@@ -92,6 +101,7 @@ class BlockingBlocks(Receiving[R], BlockingConnection[R]):
         wire: Any = self._core.wire
         gate = reading.gate = self._gate(reading, self._streaming)
         asked: list[Any] = []
+        answered = False
         try:
             ask(submit(), asked)
             ticket = reading.ticket = asked[0]
@@ -101,12 +111,16 @@ class BlockingBlocks(Receiving[R], BlockingConnection[R]):
                     yield batch
                     # Another thread may go on with it.
                     gate.pass_on()
-            result = self._wait(ticket, timeout)
+            answered, result = True, self._wait(ticket, timeout)
             # Other statements are executed while the last rows are used.
             wire.vacate(gate)
             self._has_rows(result, None)
             while (batch := sink.take()) is not None:
                 yield batch
+        except GeneratorExit:
+            if reading.writes and asked and not (answered or reading.ended):
+                self._read_rest(asked[0], timeout, sink)
+            raise
         finally:
             try:
                 if not self._core.is_inherited():
@@ -114,6 +128,13 @@ class BlockingBlocks(Receiving[R], BlockingConnection[R]):
             finally:
                 if asked and not wire.closed and wire.request_id(asked[0]) is not None:
                     self._abandon(asked[0])
+
+    def _read_rest(self, ticket: Any, timeout: float | None, sink: ArrowSink | None = None) -> None:
+        """Receives, and drops, what is left of a statement whose stream was left. Raises its error."""
+        while self._next_block(ticket, timeout) is not None:
+            while sink is not None and sink.take() is not None:
+                pass
+        self._wait(ticket, timeout)
 
     def _next_block(self, ticket: Any, timeout: float | None) -> Any:
         """Waits in the engine, without a step of Python for each reply that has no block."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
@@ -36,6 +37,19 @@ def is_refusal(error: Error) -> bool:
     """Returns true if the server has refused who asks, or what for. Another address would refuse it too, and count one
     more attempt with a wrong password."""
     return isinstance(error, (InvalidPassword, InvalidCatalogName, InsufficientPrivilege))
+
+
+_READS: Final = re.compile(
+    r"(?:[\s(]|--\s[^\n]*\n|#[^\n]*\n|/\*(?![!M]).*?\*/)*"
+    r"(?:select|with|values|table|show|desc|describe|explain|check|checksum|help)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def may_write(sql: str) -> bool:
+    """Returns true if a statement that returns rows may change something, by its first word: INSERT ... RETURNING, or
+    a procedure."""
+    return _READS.match(sql) is None
 
 
 def first_of(outcome: Result | list[Result]) -> Result:

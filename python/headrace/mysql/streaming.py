@@ -15,7 +15,7 @@ from .._shared.cursor_base import Params
 from .._shared.received import Received
 from ..errors import Error, ProgrammingError
 from .connection_base import MySqlBase
-from .core import MySqlCore, first_of
+from .core import MySqlCore, first_of, may_write
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -57,7 +57,7 @@ class Streaming(MySqlBase[R], BlockingBlocks[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: a wait was cancelled after ``timeout`` seconds.
         """
-        reading = Reading()
+        reading = Reading(may_write(sql))
         blocks = self._read(sql, params, fetch_size, on_server, reading, timeout)
         return self._watched(reading, rows_of(reading, blocks))
 
@@ -93,11 +93,11 @@ class Streaming(MySqlBase[R], BlockingBlocks[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: a wait was cancelled after ``timeout`` seconds.
         """
-        reading = Reading()
+        reading = Reading(may_write(sql))
         return self._watched(reading, self._read(sql, params, fetch_size, on_server, reading, timeout))
 
     def _arrow_batches(self, sql: str, params: Params, sink: ArrowSink, timeout: float | None) -> Generator[ArrowBatch]:
-        core, reading = self._core, Reading()
+        core, reading = self._core, Reading(may_write(sql))
         batches = self._batches_of(
             lambda: partial(core.wire.execute, sql, params, text=core.text, block=1, arrow=sink),
             sink,
@@ -110,7 +110,7 @@ class Streaming(MySqlBase[R], BlockingBlocks[R]):
         self, received: Received, sql: str, params: Params, size: int, on_server: bool, timeout: float | None
     ) -> Generator[list[Any]]:
         """The blocks of a cursor that streams, without its row factory."""
-        reading = Reading()
+        reading = Reading(may_write(sql))
         return self._watched(reading, self._read(sql, params, size, on_server, reading, timeout, received))
 
     def _read(

@@ -29,6 +29,10 @@ class Reading(Opened):
     ticket: Any = None
     gate: Any = None
 
+    def __init__(self, writes: bool = False) -> None:
+        self.writes = writes
+        """The statement may change something, and is not cancelled when its stream is left: that would undo it."""
+
 
 async def rows_of(reading: Reading, blocks: AsyncGenerator[list[T]]) -> AsyncGenerator[T]:
     """The rows of blocks."""
@@ -64,7 +68,10 @@ class LoopBlocks(Receiving[R], LoopConnection[R]):
             with contextlib.suppress(RuntimeError, errors.Error):
                 if asyncio.get_running_loop() is future.get_loop() and not future.done():
                     reading.ended = True
-                    connection._abandon(future)
+                    if reading.writes:
+                        connection._core.wire.discard(future)
+                    else:
+                        connection._abandon(future)
 
         reading.watch = weakref.ref(rows, gone)
         return rows
@@ -84,6 +91,7 @@ class LoopBlocks(Receiving[R], LoopConnection[R]):
         wire: Any = self._core.wire
         gate = reading.gate = self._gate(reading, self._streaming)
         asked: list[Any] = []
+        answered = False
         try:
             ask(submit(), asked)
             ticket = reading.ticket = asked[0]
@@ -103,7 +111,7 @@ class LoopBlocks(Receiving[R], LoopConnection[R]):
             # blocking:     yield self._made(columns, rows, received)
             # blocking:     # Another thread may go on with it.
             # blocking:     gate.pass_on()
-            result = await self._wait(ticket, timeout)
+            answered, result = True, await self._wait(ticket, timeout)
             # Other statements are executed while the last rows are used.
             reading.ended = True  # asyncio only
             # blocking: wire.vacate(gate)
@@ -114,6 +122,10 @@ class LoopBlocks(Receiving[R], LoopConnection[R]):
                 block = result.rows[:size]
                 del result.rows[:size]
                 yield self._made(result.columns, block, received)
+        except GeneratorExit:
+            if reading.writes and asked and not (answered or reading.ended):
+                await self._read_rest(asked[0], timeout)
+            raise
         finally:
             reading.ended = True  # asyncio only
             try:
@@ -132,6 +144,7 @@ class LoopBlocks(Receiving[R], LoopConnection[R]):
         wire: Any = self._core.wire
         gate = reading.gate = self._gate(reading, self._streaming)
         asked: list[Any] = []
+        answered = False
         try:
             ask(submit(), asked)
             ticket = reading.ticket = asked[0]
@@ -149,13 +162,17 @@ class LoopBlocks(Receiving[R], LoopConnection[R]):
             # blocking:         yield batch
             # blocking:         # Another thread may go on with it.
             # blocking:         gate.pass_on()
-            result = await self._wait(ticket, timeout)
+            answered, result = True, await self._wait(ticket, timeout)
             # Other statements are executed while the last rows are used.
             reading.ended = True  # asyncio only
             # blocking: wire.vacate(gate)
             self._has_rows(result, None)
             while (batch := sink.take()) is not None:
                 yield batch
+        except GeneratorExit:
+            if reading.writes and asked and not (answered or reading.ended):
+                await self._read_rest(asked[0], timeout, sink)
+            raise
         finally:
             reading.ended = True  # asyncio only
             try:
@@ -166,6 +183,19 @@ class LoopBlocks(Receiving[R], LoopConnection[R]):
                     self._abandon(asked[0])
                 # blocking: if asked and not wire.closed and wire.request_id(asked[0]) is not None:
                 # blocking:     self._abandon(asked[0])
+
+    async def _read_rest(self, ticket: Any, timeout: float | None, sink: ArrowSink | None = None) -> None:
+        """Receives, and drops, what is left of a statement whose stream was left. Raises its error."""
+        wire: Any = self._core.wire  # asyncio only
+        while not ticket.done():  # asyncio only
+            if wire.take_block(ticket) is None:
+                await self._wait(wire.step(ticket), timeout)
+            while sink is not None and sink.take() is not None:
+                pass
+        # blocking: while self._next_block(ticket, timeout) is not None:
+        # blocking:     while sink is not None and sink.take() is not None:
+        # blocking:         pass
+        await self._wait(ticket, timeout)
 
     # blocking: def _next_block(self, ticket: Any, timeout: float | None) -> Any:
     # blocking:     """Waits in the engine, without a step of Python for each reply that has no block."""
