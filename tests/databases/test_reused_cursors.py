@@ -75,3 +75,12 @@ def test_a_statement_that_failed_leaves_no_result_of_the_batch_before(place: Dat
         with pytest.raises(errors.DatabaseError):
             cursor.execute("select nope")
         assert cursor.nextset() is None
+
+
+def test_a_cursor_shows_its_result(place: Database) -> None:
+    with place.connect(autocommit=True) as conn, conn.cursor() as cursor:
+        assert repr(cursor).endswith("Cursor [no result]>")
+        cursor.execute(f"select 1 as a, 2 as b from {place.differences.one_row}")
+        assert repr(cursor).lower().endswith(": a, b]>")
+        cursor.close()
+        assert repr(cursor).endswith("Cursor [closed]>")

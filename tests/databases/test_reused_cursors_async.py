@@ -73,3 +73,12 @@ async def test_a_statement_that_failed_leaves_no_result_of_the_batch_before(plac
         with pytest.raises(errors.DatabaseError):
             await cursor.execute("select nope")
         assert await cursor.nextset() is None
+
+
+async def test_a_cursor_shows_its_result(place: Database) -> None:
+    async with await place.aconnect(autocommit=True) as conn, conn.cursor() as cursor:
+        assert repr(cursor).endswith("Cursor [no result]>")
+        await cursor.execute(f"select 1 as a, 2 as b from {place.differences.one_row}")
+        assert repr(cursor).lower().endswith(": a, b]>")
+        await cursor.close()
+        assert repr(cursor).endswith("Cursor [closed]>")

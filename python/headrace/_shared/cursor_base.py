@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import time
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, TypeVar
 
 from .. import defaults
 from .._native import ArrowResult, Result
@@ -44,6 +44,10 @@ def columns_of(result: Result) -> Any:
     if result.columns is None:
         raise OperationalError("the server answered a query without describing its columns")
     return result.columns
+
+
+_NAMES_SHOWN: Final = 10
+"""Columns that the repr of a cursor names."""
 
 
 class CursorBase(Generic[R]):
@@ -327,6 +331,20 @@ class CursorBase(Generic[R]):
         self._arrow = None
         self._result = None
         self._more = ()
+
+    def __repr__(self) -> str:
+        """Its result, as far as that is there: nothing is waited for."""
+        result = self._result
+        if self._closed:
+            state = "closed"
+        elif result is None:
+            state = "no result"
+        else:
+            state = result.tag or f"rowcount {result.rowcount}"
+            if result.columns is not None:
+                names = result.columns.names
+                state += f": {', '.join(names[:_NAMES_SHOWN])}{', ...' * (len(names) > _NAMES_SHOWN)}"
+        return f"<{type(self).__module__}.{type(self).__name__} [{state}]>"
 
     # PEP 249
 
