@@ -195,7 +195,7 @@ def _cell(column: str, value: Any) -> str:
 def _order(folder: str, options: argparse.Namespace) -> int:
     database, client = options.database, getattr(options, "client", None)
     if client is not None and database is not None:
-        print("headrace daemon: --client and a database are both given", file=sys.stderr)
+        print("headrace daemon: --client names a client, so a database cannot be named beside it", file=sys.stderr)
         return 2
     query = f"?database={quote(database, safe='')}" if database is not None else ""
     query = f"?client={client}" if client is not None else query

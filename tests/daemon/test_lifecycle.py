@@ -91,7 +91,7 @@ def test_termination_lets_transactions_end(daemon: Daemon) -> None:
         with busy.transaction():
             assert busy.fetchval("select 1") == 1
             daemon.process.terminate()
-            with pytest.raises(headrace.OperationalError, match="the daemon ends") as caught:
+            with pytest.raises(headrace.OperationalError, match="the daemon is shutting down") as caught:
                 while True:
                     idle.fetchval("select 1")
             assert caught.value.sqlstate == "HR004"

@@ -260,7 +260,7 @@ def test_search_path_of_a_client_is_no_sql(tcp: OnTcp) -> None:
         ('listen = ["127.0.0.1:0"]', "no client may log in"),
         ('listen = ["127.0.0.1:0"]\n[clients.jo]', "one of password, password_file and password_env"),
         ('listen = ["127.0.0.1:0"]\n[clients.jo]\npassword = ""', "the password is empty"),
-        ('listen = ["127.0.0.1:0"]\ntls_cert = "x"\n[clients.jo]\npassword = "x"', "belong together"),
+        ('listen = ["127.0.0.1:0"]\ntls_cert = "x"\n[clients.jo]\npassword = "x"', "must be set together"),
         ('tls_cert = "/dev/null"\ntls_key = "KEY"', "may be read by other users"),
         ('listen = ["127.0.0.1:0"]\ntls_client_ca = "x"\n[clients.jo]\npassword = "x"', "needs tls_cert and tls_key"),
         ('listen = ["127.0.0.1:0"]\n[clients.jo]\ncert_names = ["jo"]', "cert_names needs tls_client_ca"),

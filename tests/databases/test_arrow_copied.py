@@ -62,7 +62,7 @@ def test_columns_have_their_names(conn: headrace.Connection[Any]) -> None:
     assert conn.fetch("select * from arrow_copied order by nr") == wanted
     with pytest.raises(errors.UndefinedColumn, match='"other"'):
         conn.copy_in("arrow_copied", pyarrow.table({"nr": [1], "other": [2]}))
-    with pytest.raises(errors.ProgrammingError, match="3 values, but the table has 2 columns"):
+    with pytest.raises(errors.ProgrammingError, match="3 values, but the COPY has 2 columns"):
         conn.copy_in("arrow_copied", pyarrow.table({"a": [1], "b": ["x"], "c": [2]}), columns=["nr", "name"])
     assert conn.fetchval("select count(*) from arrow_copied") == 5
 

@@ -192,7 +192,11 @@ pub trait Value: Sized {
     }
     /// The name of the type that an opaque value is of, and its bytes.
     fn with_opaque<R>(&self, _use_it: impl FnOnce(&str, &[u8]) -> R) -> Result<R, Self::Error> {
-        Err(Mismatch::wrong_type(format!("{} is in no type's binary form", self.describe())).into())
+        Err(Mismatch::wrong_type(format!(
+            "{} cannot be encoded: no type of the server has a binary form for it",
+            self.describe()
+        ))
+        .into())
     }
     /// The field called `name` at position `i` of a record: by position for sequences, by name for mappings and
     /// objects with attributes.

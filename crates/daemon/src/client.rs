@@ -142,7 +142,7 @@ pub async fn serve(stream: Stream, peer: Peer, hub: Arc<Hub>) {
 
 /// Refuses a client because there are too many.
 pub async fn turn_away(stream: Stream, peer: &Peer, hub: &Hub) {
-    let ended = Ended::new(TOO_MANY_CLIENTS, "headraced: as many clients are connected as max_clients allows");
+    let ended = Ended::new(TOO_MANY_CLIENTS, "headraced: the number of clients has reached max_clients");
     Client { stream, buffers: Buffers::new() }.turn_away(hub, peer, &ended).await;
 }
 

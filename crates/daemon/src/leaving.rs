@@ -41,7 +41,7 @@ pub async fn due(left: &mut Left) -> Ended {
                 continue;
             }
             Leaving::Moved => return taken_over(),
-            Leaving::All => return Ended::of_all(DRAINING, "headraced: the daemon ends; connect again"),
+            Leaving::All => return Ended::of_all(DRAINING, "headraced: the daemon is shutting down: connect again"),
         }
         if left.changed().await.is_err() {
             return pending().await;

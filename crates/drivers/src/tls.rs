@@ -145,7 +145,7 @@ impl Tls {
             (None, None) => None,
             _ => {
                 let [certificate, key] = names.client.unwrap_or(["sslcert", "sslkey"]);
-                return Err(Error::invalid(format!("{certificate} and {key} are given together or not at all")));
+                return Err(Error::invalid(format!("{certificate} and {key} must be set together")));
             }
         };
         let roots = file.map_or(Roots::System, |file| Roots::File(file.to_owned()));

@@ -91,12 +91,16 @@ impl ArrowSink {
     /// The schema that no later batch changes.
     fn fixed(&self, py: Python<'_>) -> PyResult<SchemaRef> {
         let schema = self.lock(py).batches.as_mut().map(|batches| batches.fixed().clone());
-        schema.ok_or_else(|| errors::programming(py, "the columns are not known before the first batch was read"))
+        schema.ok_or_else(|| {
+            errors::programming(py, "the columns of the stream are known once its first record batch was read")
+        })
     }
 
     fn schema(&self, py: Python<'_>) -> PyResult<SchemaRef> {
         let schema = self.lock(py).batches.as_ref().map(|batches| batches.schema().clone());
-        schema.ok_or_else(|| errors::programming(py, "the columns are not known before the first batch was read"))
+        schema.ok_or_else(|| {
+            errors::programming(py, "the columns of the stream are known once its first record batch was read")
+        })
     }
 }
 

@@ -48,7 +48,7 @@ impl Columns {
 
 /// ProgrammingError: columns of another database.
 pub fn foreign(py: Python<'_>) -> PyErr {
-    errors::programming(py, "the columns are those of another database's result")
+    errors::programming(py, "the columns are of a result of another kind of database")
 }
 
 #[pymethods]

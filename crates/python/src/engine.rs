@@ -227,7 +227,9 @@ impl dyn Engine {
     /// NotSupportedError: the method that was called is another database's.
     pub fn of<D: Dialect>(&mut self, py: Python<'_>) -> PyResult<&mut D::Machine> {
         let machine: &mut dyn Any = self;
-        machine.downcast_mut().ok_or_else(|| errors::unsupported(py, "this database has no such request"))
+        machine
+            .downcast_mut()
+            .ok_or_else(|| errors::unsupported(py, "the method is one of another database's connections"))
     }
 
     /// Returns true if the purpose of the connection is reached: a session, or a cancel request; or if a question at

@@ -108,7 +108,9 @@ def quoted(name: str, quote: str) -> str:
     if quote:
         return quote + name.replace(quote, quote * 2) + quote
     if not name.replace("_", "").isalnum() or name[0].isdigit():
-        raise ProgrammingError(f"the column {name!r} cannot be named without quotes; use a query that renames it")
+        raise ProgrammingError(
+            f"the column {name!r} needs quotes, which partitions do not write; use a query that renames it"
+        )
     return name
 
 

@@ -19,8 +19,9 @@ from .flows import Begun, Flow, each
 from .modes import IsolationLevel, ResetMode
 
 LOST = (
-    "the transaction() block of another task or thread that this one was in has ended before it: what was done in this"
-    " block until then ended with that one, and what was done later stands for itself. Use a connection for each."
+    "the transaction() block of another task or thread, in which this block was entered, has ended before it. What this"
+    " block did until then was committed or rolled back with the outer block; later statements were not part of it. Use"
+    " a connection for each task or thread."
 )
 """The error at the end of such a block."""
 

@@ -481,4 +481,4 @@ def _system_user() -> str:
     try:
         return getpass.getuser()
     except (KeyError, OSError):
-        raise ProgrammingError("no user is given, and this account has no name") from None
+        raise ProgrammingError("user is not set, and the account of the operating system has no name") from None

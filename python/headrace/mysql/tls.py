@@ -91,7 +91,7 @@ def tls_options(settings: Settings) -> Tls:
         elif given is not None:
             warnings.warn(f"ssl_ca is not used: ssl_mode={mode} verifies no certificate", stacklevel=4)
     if (files["cert"] is None) != (files["key"] is None):
-        raise ProgrammingError("ssl_cert and ssl_key are given together or not at all")
+        raise ProgrammingError("ssl_cert and ssl_key must be set together")
     by_password = server_cert and files["ca"] is None
     return Tls(mode=mode, **files, by_password=by_password, only_tls13=_only_tls13(settings))
 

@@ -316,7 +316,7 @@ impl<H: CasHandler> headrace_core::Session for Machine<H> {
                 Ok(())
             }
             Phase::Released => self.resume_session(write_buffer),
-            _ => Err(Fatal::peer("the broker has named no other port")),
+            _ => Err(Fatal::peer("the broker's reply has no port to connect to")),
         }
     }
 

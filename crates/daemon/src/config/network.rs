@@ -35,7 +35,7 @@ impl Daemon {
                         .map_err(|fatal| fatal.message)?,
                 )
             }
-            _ => return Err("tls_cert and tls_key belong together".into()),
+            _ => return Err("tls_cert and tls_key must be set together".into()),
         };
         if self.tls_client_ca.is_some() && self.identity.is_none() {
             return Err("tls_client_ca needs tls_cert and tls_key".into());

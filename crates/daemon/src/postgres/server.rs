@@ -257,7 +257,7 @@ impl Server {
         }
         let (connection, stream) = client.into_parts();
         let Cancellation::Message(message) = connection.machine.cancellation() else {
-            return Err(Fatal::peer("the session has no key to cancel by").into());
+            return Err(Fatal::peer("the server has sent no BackendKeyData, which cancel requests need").into());
         };
         Ok(Self {
             stream,

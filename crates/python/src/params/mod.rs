@@ -54,7 +54,7 @@ impl Parameters for PyParams<'_> {
 
     #[inline]
     fn get(&self, i: usize) -> Result<PyValue<'_>, ClientError> {
-        let row = self.row.ok_or_else(|| Mismatch::wrong_type("there are no parameters"))?;
+        let row = self.row.ok_or_else(|| Mismatch::wrong_type("the batch has no current row of parameters"))?;
         let _ = self.py;
         Ok(PyValue::new(row.get_item(i)?, self.settings))
     }

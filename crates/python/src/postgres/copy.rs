@@ -331,7 +331,10 @@ impl PostgresWire {
         let wire = slf.as_super().get();
         let settings = wire.lock(py)?.settings.clone();
         let Some(columns) = buffer.get().described(py)? else {
-            return Err(errors::programming(py, "rows need the columns: use copy_out()"));
+            return Err(errors::programming(
+                py,
+                "the COPY was begun without a description of its columns, which rows are decoded by: use copy_out()",
+            ));
         };
         let (bytes, skip, binary, full) = buffer.get().with(|brought| {
             let bytes = std::mem::take(&mut brought.bytes);
@@ -381,7 +384,7 @@ impl RowForm for Form<'_> {
         match self.encoders {
             Some(encoders) if row.count() != encoders.len() => {
                 let (given, expected) = (row.count(), encoders.len());
-                let message = format!("the row has {given} values, but the table has {expected} columns here");
+                let message = format!("the row has {given} values, but the COPY has {expected} columns");
                 Err(Mismatch::wrong_type(message).into())
             }
             Some(encoders) if self.binary => encode_binary_row(encoders, value, block),

@@ -243,7 +243,9 @@ impl Wire {
             ("rollback_prepared", Some(id)) => Verb::RollbackPrepared(id.into()),
             ("reset", None) => Verb::Reset,
             ("ping", None) => Verb::Ping,
-            _ => return Err(errors::programming(py, &format!("{verb:?} is not a verb, or its name is missing"))),
+            _ => {
+                return Err(errors::programming(py, &format!("{verb:?} is an unknown verb, or one that needs a name")));
+            }
         };
         self.check_ready(py, &state)?;
         for gate in &state.gates {

@@ -314,7 +314,7 @@ pub(crate) fn tls_settings(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyRes
     let client = match (path("sslcert")?, path("sslkey")?) {
         (Some(certificates), Some(key)) => Some(ClientCert { certificates, key }),
         (None, None) => None,
-        _ => return Err(errors::programming(py, "sslcert and sslkey are given together or not at all")),
+        _ => return Err(errors::programming(py, "sslcert and sslkey must be set together")),
     };
     let config = TlsConfig {
         verify,

@@ -33,7 +33,7 @@ class Result:
 
     def __init__(self, connection: Any, raw: _native.Result) -> None:
         if not isinstance(raw, _native.Result):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise TypeError("a result comes from a connection")
+            raise TypeError("a result is made by store_result() or use_result() of a connection")
         self._fields: list[Any] = raw.columns.fields if raw.columns is not None else []
         readers = [
             reader(field, connection.converter, connection.use_unicode, connection.encoding) for field in self._fields
