@@ -3,15 +3,13 @@
 //! One URL has one meaning, whichever product it is given to. What a product lacks is an error that names the setting.
 //! No setting is read from the environment here, and nothing is connected.
 
-mod common;
-mod cubrid;
-mod informix;
-mod mysql;
-mod postgres;
+mod databases;
 mod setting;
 mod settings;
 mod tls;
 mod url;
+
+use databases::{common, cubrid, informix, mysql, postgres};
 
 pub use setting::{Kind, Product, Setting};
 pub use settings::{Place, Settings};
