@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 
@@ -37,18 +38,57 @@ def run(program: Path, *arguments: str) -> str:
     return done.stdout
 
 
-def to_postgresql(server: PostgresServer) -> list[str]:
-    return ["postgres", f"127.0.0.1:{server.port}", "postgres", "secret", "postgres", ""]
+class Statements(NamedTuple):
+    """What the programs execute on a database."""
+
+    greeting: str
+    """A query with a text as parameter: the text, and 42."""
+    slow: str
+    """A statement that takes long."""
+    double: str
+    """A query with a number as parameter."""
 
 
-def to_mysql(server: Served) -> list[str]:
+STATEMENTS = {
+    "postgresql": Statements("select $1 || ' from headrace', 6 * 7", "select pg_sleep(60)", "select $1::bigint * 2"),
+    "mysql": Statements(
+        "select concat(?, ' from headrace'), 6 * 7",
+        "select count(*) from information_schema.columns a, information_schema.columns b, "
+        "information_schema.columns c where a.table_name > concat(b.table_name, c.table_name)",
+        "select ? * 2",
+    ),
+    "informix": Statements(
+        "select ? || ' from headrace', 6 * 7 from systables where tabid = 1",
+        "select count(*) from syscolumns a, syscolumns b, syscolumns c, syscolumns d "
+        "where a.colno + b.colno + c.colno + d.colno = 7",
+        "select ?::bigint * 2 from systables where tabid = 1",
+    ),
+    "cubrid": Statements(
+        "select ? || ' from headrace', 6 * 7",
+        "select count(*) from numbers a, numbers b, numbers c where a.n + b.n + c.n = 7",
+        "select cast(? as bigint) * 2",
+    ),
+}
+
+
+def session(program: Path, url: str) -> str:
+    """What the example ``session`` prints."""
+    statements = STATEMENTS[url.partition(":")[0]]
+    return run(program, url, statements.greeting, statements.slow)
+
+
+def to_postgresql(server: PostgresServer) -> str:
+    return f"postgresql://postgres:secret@127.0.0.1:{server.port}/postgres"
+
+
+def to_mysql(server: Served) -> str:
     where = server.where
-    return ["mysql", f"127.0.0.1:{where['port']}", where["user"], where["password"], "test", ""]
+    return f"mysql://{where['user']}:{where['password']}@127.0.0.1:{where['port']}/test"
 
 
-def to_informix(server: InformixServer) -> list[str]:
-    address = f"{server.host}:{server.port}"
-    return ["informix", address, server.user, server.password, server.database, server.server]
+def to_informix(server: InformixServer) -> str:
+    login = f"{server.user}:{server.password}@{server.host}:{server.port}"
+    return f"informix://{login}/{server.database}?server={server.server}"
 
 
 def check(printed: str) -> None:
@@ -64,19 +104,23 @@ def check(printed: str) -> None:
 
 
 def test_session_on_postgresql(programs: Path, server: PostgresServer) -> None:
-    check(run(programs / "session", *to_postgresql(server)))
+    check(session(programs / "session", to_postgresql(server)))
 
 
 def test_session_on_mariadb(programs: Path, mariadb_served: Served) -> None:
-    check(run(programs / "session", *to_mysql(mariadb_served)))
+    check(session(programs / "session", to_mysql(mariadb_served)))
 
 
 def test_session_on_mysql(programs: Path, mysql_served: Served) -> None:
-    check(run(programs / "session", *to_mysql(mysql_served)))
+    check(session(programs / "session", to_mysql(mysql_served)))
+
+
+def test_session_on_cubrid(programs: Path, cubrid_served: str) -> None:
+    check(session(programs / "session", cubrid_served))
 
 
 def test_session_on_informix(programs: Path, informix_server: InformixServer) -> None:
-    check(run(programs / "session", *to_informix(informix_server)))
+    check(session(programs / "session", to_informix(informix_server)))
 
 
 def test_session_on_informix_begins_again_where_a_server_redirects(
@@ -84,7 +128,7 @@ def test_session_on_informix_begins_again_where_a_server_redirects(
 ) -> None:
     there = f"manager={informix_server.server}@{informix_server.host}:{informix_server.port}"
     with informix(server="manager", redirects=[there]) as manager:
-        check(run(programs / "session", *to_informix(manager)))
+        check(session(programs / "session", to_informix(manager)))
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +148,8 @@ def crowded(many_files: None) -> Iterator[list[str]]:
     most = CONNECTIONS // 3 + 20
     postgresql = postgres(settings={"max_connections": most, "shared_buffers": "16MB"})
     with postgresql as one, mariadb(settings={"max-connections": str(most)}) as two, informix() as three:
-        yield [*to_postgresql(one), *to_mysql(served("mariadb", two)), *to_informix(three)]
+        urls = (to_postgresql(one), to_mysql(served("mariadb", two)), to_informix(three))
+        yield [part for url in urls for part in (url, STATEMENTS[url.partition(":")[0]].double)]
 
 
 def test_thousand_connections_of_three_protocols_in_one_thread(programs: Path, crowded: list[str]) -> None:

@@ -208,7 +208,7 @@ impl Database for HeadraceDatabase {
     ) -> Result<HeadraceConnection> {
         let target = self.target()?;
         let session = open(&target)?;
-        let link = Link::new(session, dialect(target.driver().id));
+        let link = Link::new(session, dialect(target.driver())?);
         let mut connection = HeadraceConnection::new(link, self.arrow);
         for (key, value) in options {
             connection.set_option(key, value)?;

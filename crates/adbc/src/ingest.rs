@@ -286,14 +286,14 @@ mod tests {
     use super::*;
     use crate::databases::dialect;
     use arrow_array::{TimestampMillisecondArray, TimestampSecondArray};
-    use headrace_drivers::Id;
+    use headrace_drivers::{Database as _, MySql, Postgres};
 
     #[test]
     fn each_mode_has_its_statements() {
         let schema =
             Schema::new(vec![Field::new("a\"b", DataType::Int64, true), Field::new("c", DataType::Utf8, true)]);
         let ingest = |mode| Ingest { table: Some("t".to_owned()), mode, ..Ingest::default() };
-        let plan = |mode| ingest(mode).plan(dialect(Id::Postgres), &schema).unwrap();
+        let plan = |mode| ingest(mode).plan(dialect(Postgres::DRIVER).unwrap(), &schema).unwrap();
         let insert = r#"INSERT INTO "t" ("a""b", "c") VALUES ($1, $2)"#;
         assert_eq!(
             plan(Mode::Append),
@@ -304,7 +304,7 @@ mod tests {
         assert_eq!(plan(Mode::Replace).prepare, [r#"DROP TABLE IF EXISTS "t""#, create]);
         assert_eq!(plan(Mode::CreateAppend).prepare, [create.replace("TABLE", "TABLE IF NOT EXISTS")]);
         let temporary = Ingest { temporary: true, ..ingest(Mode::Create) };
-        let plan = temporary.plan(dialect(Id::MySql), &schema).unwrap();
+        let plan = temporary.plan(dialect(MySql::DRIVER).unwrap(), &schema).unwrap();
         assert_eq!(plan.prepare, ["CREATE TEMPORARY TABLE `t` (`a\"b` BIGINT, `c` LONGTEXT CHARACTER SET utf8mb4)"]);
     }
     #[test]

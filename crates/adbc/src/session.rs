@@ -2,15 +2,14 @@
 
 use crate::bound::Bound;
 use crate::call::{Call, Reply, Take};
-use crate::databases::Database;
+use crate::databases::{AdbcDatabase, Handler, Machine};
 use crate::error::{of, of_fatal, of_mismatch, of_server, unsupported};
-use crate::target::{Place, Target};
+use crate::target::{Place, Target, of_unusable};
 use adbc_core::error::{Error, Result, Status};
-use headrace_core::{
-    Cancellation, Fatal, FatalKind, Interrupt, NextStep, Protocol as _, Session as _, TransactionStatus, Verb, limits,
-};
-use headrace_io::TcpOptions;
-use headrace_io::blocking::{Client, cancel};
+use headrace_core::{Fatal, FatalKind, NextStep, Protocol as _, Session as _, TransactionStatus, Verb, limits};
+use headrace_drivers::{Database as _, Repeats};
+use headrace_io::blocking::Client;
+use headrace_io::{CancelSent, TcpOptions};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
@@ -126,9 +125,9 @@ impl Cancel {
 }
 
 /// A session with a database.
-pub struct Live<D: Database> {
+pub struct Live<D: AdbcDatabase> {
     /// `None` once it is closed.
-    client: Option<Client<D::Machine>>,
+    client: Option<Client<Machine<D>>>,
     target: Target,
     tcp: TcpOptions,
     place: Place,
@@ -136,7 +135,7 @@ pub struct Live<D: Database> {
     database: PhantomData<fn() -> D>,
 }
 
-impl<D: Database> Live<D> {
+impl<D: AdbcDatabase> Live<D> {
     /// Opens a session with the first server of a target that takes a connection.
     ///
     /// # Errors
@@ -173,11 +172,12 @@ impl<D: Database> Live<D> {
     }
 
     /// Opens a session at a place; the error comes with whether the server was reached.
-    fn open_at(target: &Target, place: &Place) -> std::result::Result<Client<D::Machine>, (bool, Error)> {
+    fn open_at(target: &Target, place: &Place) -> std::result::Result<Client<Machine<D>>, (bool, Error)> {
         let encryption = target.encryption(place);
         let tcp = target.tcp().map_err(|error| (true, error))?;
         let deadline = target.connect_timeout().map_err(|error| (true, error))?.map(|limit| Instant::now() + limit);
-        let connection = D::connection(target, place, &encryption).map_err(|error| (true, error))?;
+        let connection =
+            D::connection(&target.login(place, &encryption)).map_err(|error| (true, of_unusable(error)))?;
         let client = Client::connect(&place.address, &tcp, connection, deadline);
         let mut client = client.map_err(|fatal| (fatal.kind != FatalKind::ConnectFailed, of_fatal(&fatal)))?;
         if let Err(fatal) = client.establish(&tcp, (), deadline) {
@@ -194,7 +194,7 @@ impl<D: Database> Live<D> {
         }
     }
 
-    fn client(&mut self) -> Result<&mut Client<D::Machine>> {
+    fn client(&mut self) -> Result<&mut Client<Machine<D>>> {
         self.client.as_mut().ok_or_else(|| of(Status::InvalidState, "the connection is closed"))
     }
 
@@ -205,7 +205,7 @@ impl<D: Database> Live<D> {
         closing.map_or_else(|| of_fatal(fatal), |error| of_server(error, None, false))
     }
 
-    fn call(bound: Option<Bound>, many: bool, reply: &Arc<Reply>) -> Call<D::Columns, D::Error> {
+    fn call(bound: Option<Bound>, many: bool, reply: &Arc<Reply>) -> Handler<D> {
         Call { bound, many, reply: reply.clone(), protocol: PhantomData }
     }
 
@@ -214,33 +214,18 @@ impl<D: Database> Live<D> {
     fn send_cancel(&mut self) -> std::result::Result<Sent, Fatal> {
         let deadline = Some(Instant::now() + CANCEL);
         let Some(client) = &mut self.client else { return Ok(Sent::Done) };
-        if client.connection.machine.only_fetches() {
-            return Ok(Sent::Done);
-        }
-        match client.connection.machine.cancellation() {
-            Cancellation::Message(message) => {
-                cancel(&self.place.address, &self.tcp, message, deadline).map(|()| Sent::Done)
-            }
-            Cancellation::UrgentByte(byte) => match client.connection.machine.interrupt(Instant::now()) {
-                Interrupt::Send => {
-                    client.link().hangup().urge(byte).map_err(|error| Fatal::gone(error.to_string()))?;
-                    Ok(Sent::Done)
-                }
-                Interrupt::Later => Ok(Sent::Later),
-                Interrupt::Needless => Ok(Sent::Done),
-            },
-            Cancellation::Statement(statement) => {
+        match client.send_cancel(&self.place.address, &self.tcp, deadline)? {
+            CancelSent::Done => Ok(Sent::Done),
+            CancelSent::Later => Ok(Sent::Later),
+            CancelSent::Statement(statement) => {
                 let Ok(mut other) = Self::open_at(&self.target, &self.place) else { return Ok(Sent::Done) };
                 let reply = Reply::new(headrace_arrow::Options::default(), Take::Nothing);
-                let Ok(request) = D::execute(&self.target, &statement.into(), Rows::One, None) else {
-                    return Ok(Sent::Done);
-                };
+                let request = D::execute(statement.into(), Repeats::Once);
                 other.connection.machine.submit(request, Self::call(None, false, &reply));
                 other.drive((), deadline, |_| reply.is_over())?;
                 other.close(());
                 Ok(Sent::Done)
             }
-            Cancellation::Impossible => Ok(Sent::Done),
         }
     }
 
@@ -267,12 +252,12 @@ enum Sent {
     Later,
 }
 
-impl<D: Database> Session for Live<D> {
+impl<D: AdbcDatabase> Session for Live<D> {
     fn submit(&mut self, ask: &Ask, bound: Option<Bound>, reply: &Arc<Reply>) -> Result<()> {
         let (request, many) = match ask {
             Ask::Execute { sql, rows } => {
                 let many = matches!(rows, Rows::Many | Rows::Bulk);
-                (D::execute(&self.target, sql, *rows, bound.as_ref())?, many)
+                (D::execution(&self.target, sql, *rows, bound.as_ref())?, many)
             }
             Ask::Describe { sql } => (D::describe(sql)?, false),
         };
@@ -282,7 +267,7 @@ impl<D: Database> Session for Live<D> {
 
     fn submit_verb(&mut self, verb: &Verb, reply: &Arc<Reply>) -> Result<bool> {
         let client = self.client()?;
-        let requests = D::Machine::of_verb(verb).map_err(|mismatch| of_mismatch(&mismatch, None))?;
+        let requests = Machine::<D>::of_verb(verb).map_err(|mismatch| of_mismatch(&mismatch, None))?;
         let last = requests.len();
         for (number, request) in requests.into_iter().enumerate() {
             let own = Reply::new(headrace_arrow::Options::default(), Take::Nothing);
@@ -293,7 +278,7 @@ impl<D: Database> Session for Live<D> {
     }
 
     fn check_verb(&self, verb: &Verb) -> Result<()> {
-        D::Machine::of_verb(verb).map(drop).map_err(|mismatch| unsupported(mismatch.message))
+        Machine::<D>::of_verb(verb).map(drop).map_err(|mismatch| unsupported(mismatch.message))
     }
 
     fn drive(&mut self, reply: &Reply, until: &mut dyn FnMut() -> bool) -> Result<()> {

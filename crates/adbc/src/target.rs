@@ -1,8 +1,9 @@
 //! What to connect to: a URI, and options that stand beside it.
 
-use crate::error::{invalid, of, unsupported};
+use crate::error::{invalid, of, of_fatal, unsupported};
 use adbc_core::error::{Error, Result, Status};
-use headrace_drivers::{Driver, Encryption, Id, Product, Settings, Tls};
+use headrace_core::limits;
+use headrace_drivers::{Driver, Encryption, Login, Product, Settings, Tls, Unusable};
 use headrace_io::{Address, TcpOptions};
 use std::collections::BTreeMap;
 use std::hash::{BuildHasher, RandomState};
@@ -11,8 +12,6 @@ use std::time::Duration;
 
 /// The name of the driver, which may stand before a URI, and by which programs find it: `headrace:mysql://...`.
 const DRIVER: &str = "headrace";
-/// The user of a CUBRID database that has no other.
-const CUBRID_USER: &str = "dba";
 /// The time limit of connecting, by default.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -54,6 +53,14 @@ pub fn of_settings(error: headrace_drivers::Error) -> Error {
     }
 }
 
+/// An error of what a session is opened with, as ADBC has it.
+pub fn of_unusable(error: Unusable) -> Error {
+    match error {
+        Unusable::Setting(error) => of_settings(error),
+        Unusable::Fatal(fatal) => of_fatal(&fatal),
+    }
+}
+
 impl Target {
     /// The target of a URI; `user`, `password` and `others` are options that stand beside it, and win.
     ///
@@ -76,7 +83,7 @@ impl Target {
         let tls = Tls::of(&settings).map_err(of_settings)?;
         let user = user.or_else(|| settings.take("user")).filter(|user| !user.is_empty());
         let password = password.or_else(|| settings.take("password"));
-        let database = settings.take(if settings.driver.id == Id::Postgres { "dbname" } else { "database" });
+        let database = settings.take(settings.driver.database_setting());
         let target = Self {
             user: user.or_else(|| default_user(settings.driver)).unwrap_or_default(),
             password,
@@ -146,11 +153,11 @@ impl Target {
 
     /// Returns true if the hosts are tried in random order.
     fn is_shuffled(&self) -> Result<bool> {
-        match self.driver().id {
-            Id::Postgres | Id::MySql => Ok(self.setting("load_balance_hosts") == Some("random")),
-            Id::Cubrid => self.switch("load_balance", false),
-            Id::Informix => Ok(false),
+        let has = |name| self.driver().setting(name).is_some();
+        if has("load_balance_hosts") {
+            return Ok(self.setting("load_balance_hosts") == Some("random"));
         }
+        if has("load_balance") { self.switch("load_balance", false) } else { Ok(false) }
     }
 
     /// The options of a TCP connection.
@@ -175,17 +182,31 @@ impl Target {
         })
     }
 
+    /// What is needed to log in at a place.
+    pub fn login<'a>(&'a self, place: &'a Place, encryption: &'a Encryption) -> Login<'a> {
+        Login {
+            settings: &self.settings,
+            host: &place.host,
+            port: place.port,
+            is_local: matches!(place.address, Address::Unix(_)),
+            user: &self.user,
+            password: self.password.as_deref().map(str::as_bytes),
+            database: self.database.as_deref(),
+            encryption,
+            program: DRIVER,
+            statements: limits::STATEMENT_CACHE,
+        }
+    }
+
     /// TLS at a place.
     pub fn encryption(&self, place: &Place) -> Encryption {
         self.tls.at(&place.host, matches!(place.address, Address::Unix(_)))
     }
 }
 
-/// The user of databases whose clients take the system's by default.
+/// The user without one: that of the table of settings, or of the operating system.
 fn default_user(driver: &Driver) -> Option<String> {
-    match driver.id {
-        Id::Cubrid => Some(CUBRID_USER.to_owned()),
-        Id::Informix => None,
-        Id::Postgres | Id::MySql => ["LOGNAME", "USER"].into_iter().find_map(|name| std::env::var(name).ok()),
-    }
+    let of_table = driver.setting("user").map(|user| user.default).filter(|user| !user.is_empty());
+    let of_system = || ["LOGNAME", "USER"].into_iter().find_map(|name| std::env::var(name).ok());
+    of_table.map(str::to_owned).or_else(|| driver.has_system_user.then(of_system)?)
 }

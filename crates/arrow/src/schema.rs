@@ -5,7 +5,7 @@ use crate::options::{
 };
 use arrow_schema::{DataType, Field, Fields, IntervalUnit, Schema, TimeUnit};
 use headrace_core::Column;
-use headrace_core::column::{self, Fraction, Kind, Native, Part};
+use headrace_core::column::{self, Fraction, Kind, Part};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -23,10 +23,10 @@ pub fn schema(columns: &[Column], options: &Options) -> Schema {
 
 /// The field of a column. It is nullable whatever the server reports: a date that no calendar has may become null.
 pub fn field(column: &Column, options: &Options) -> Field {
-    let data_type = match (&column.kind, &column.native) {
-        // Bytes are what its columns take, in every way: the text of zeros and ones would be other bits there.
-        (Kind::Bits, Native::MySql { .. }) => DataType::Binary,
-        (kind, _) => data_type(kind, options),
+    let data_type = match &column.kind {
+        // In every way: the text of zeros and ones would be other bits there.
+        Kind::Bits if column.native.takes_bits_as_bytes() => DataType::Binary,
+        kind => data_type(kind, options),
     };
     let field = Field::new(&*column.name, data_type, true);
     let mut metadata = extension(&column.kind);
@@ -63,12 +63,7 @@ fn server_type(column: &Column) -> String {
     if let Kind::Other(name) = &column.kind {
         return name.to_string();
     }
-    match &column.native {
-        Native::Postgres { type_oid, .. } => type_oid.to_string(),
-        Native::MySql { type_name, .. } | Native::Cubrid { type_name, .. } => type_name.to_string(),
-        Native::Informix { type_word, type_name, .. } if type_name.is_empty() => type_word.to_string(),
-        Native::Informix { type_name, .. } => type_name.to_string(),
-    }
+    column.native.identification()
 }
 
 /// The type for values of a kind.

@@ -10,7 +10,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_buffer::{IntervalMonthDayNano, i256};
 use arrow_schema::DataType;
 use headrace_arrow::{Batches, Numeric, Options};
-use headrace_core::column::{Fraction, Kind, Native, Part};
+use headrace_core::column::{Fraction, Kind, Native, NativeType, Part};
 use headrace_core::{Cells, Column, ColumnSink, Container, Inet, Sink};
 
 /// A cell, as a protocol would decode it.
@@ -32,9 +32,24 @@ fn null() -> Cell {
     cell(|sink| sink.null())
 }
 
+/// A server's type number 7.
+#[derive(Debug)]
+struct Seventh;
+
+impl NativeType for Seventh {
+    fn system(&self) -> &'static str {
+        "TEST"
+    }
+    fn type_name(&self) -> Option<Cow<'_, str>> {
+        None
+    }
+    fn identification(&self) -> String {
+        "7".into()
+    }
+}
+
 fn column(kind: Kind) -> Column {
-    let native = Native::Postgres { type_oid: 7, type_modifier: -1, type_size: -1, table_oid: 0, column_number: 0 };
-    Column { name: "c".into(), kind, nullable: None, native }
+    Column { name: "c".into(), kind, nullable: None, native: Native::new(Seventh) }
 }
 
 fn batches(kind: &Kind, options: Options, runs: &[&[Cell]]) -> Batches {

@@ -5,10 +5,14 @@
 //! [`crate::Sink::invalid`], for a value that cannot be decoded, and [`crate::Sink::no_such_date`] for the kinds that
 //! contain a date.
 
+use std::any::Any;
+use std::borrow::Cow;
+use std::fmt::Debug;
+use std::ops::Deref;
 use std::sync::Arc;
 
 /// One column of a result.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug)]
 pub struct Column {
     /// Its name.
     pub name: Arc<str>,
@@ -160,68 +164,48 @@ pub enum Part {
     Second,
 }
 
-/// A column's type in the server's own terms, as its description of the result has them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Native {
-    /// PostgreSQL: RowDescription.
-    Postgres {
-        /// The type's number: `pg_type.oid`.
-        type_oid: u32,
-        /// The type's modifier, -1 for none.
-        type_modifier: i32,
-        /// The type's size in bytes, negative for variable ones.
-        type_size: i16,
-        /// The table that the column is of, or 0.
-        table_oid: u32,
-        /// Its number in that table, or 0.
-        column_number: i16,
-    },
-    /// MySQL and MariaDB: a column definition.
-    MySql {
-        /// The type's number: `enum_field_types`.
-        type_number: u8,
-        /// The type's name in SQL.
-        type_name: Arc<str>,
-        /// The column's flags.
-        flags: u16,
-        /// The number of its collation; 63 for bytes and numbers.
-        collation: u16,
-        /// The longest value in bytes; for BIT in bits.
-        length: u32,
-        /// Digits after the point; 31 if they vary.
-        decimals: u8,
-        /// The alias of its table.
-        table: Arc<str>,
-        /// The name of the table that it is a column of, or empty: an expression's may be of another type once the
-        /// server knows the parameters.
-        org_table: Arc<str>,
-    },
-    /// Informix: SQ_DESCRIBE.
-    Informix {
-        /// The type's number in the low byte, flags above.
-        type_word: u16,
-        /// The number of an extended type, 0 for a built-in one.
-        extended_id: i32,
-        /// The name of an extended type, or empty.
-        type_name: Arc<str>,
-        /// The encoded length: bytes, or digits, or the qualifier of a DATETIME or INTERVAL.
-        length: i32,
-    },
-    /// CUBRID: the reply to PREPARE.
-    Cubrid {
-        /// The type's number; of a collection that of its elements.
-        type_number: u8,
-        /// The type's name in SQL.
-        type_name: Arc<str>,
-        /// Digits, characters or bits; -1 without a limit.
-        precision: i32,
-        /// Digits after the point.
-        scale: i16,
-        /// The number of the character set.
-        charset: u8,
-        /// `owner.table`, or empty.
-        class: Arc<str>,
-    },
+/// A column's type in the server's own terms, as its description of the result has them: each protocol has a type of its
+/// own for them.
+pub trait NativeType: Any + Debug + Send + Sync {
+    /// The server's system, as the keys of a schema's metadata have it: `POSTGRESQL`.
+    fn system(&self) -> &'static str;
+    /// The type's name in SQL; `None` if it is not known.
+    fn type_name(&self) -> Option<Cow<'_, str>>;
+    /// The type's name or its number.
+    fn identification(&self) -> String;
+    /// Strings of bits are bytes for the parameters of this server.
+    fn takes_bits_as_bytes(&self) -> bool {
+        false
+    }
+    /// The server has decided on the type when it prepared the statement: parameters do not change it.
+    fn is_fixed(&self) -> bool {
+        true
+    }
+}
+
+/// A column's type in the server's own terms: see [`NativeType`].
+#[derive(Clone, Debug)]
+pub struct Native(Arc<dyn NativeType>);
+
+impl Native {
+    /// That of a protocol.
+    pub fn new(native: impl NativeType) -> Self {
+        Self(Arc::new(native))
+    }
+
+    /// The type of a protocol, if the column is one of its results.
+    pub fn of<T: NativeType>(&self) -> Option<&T> {
+        let native: &dyn Any = &*self.0;
+        native.downcast_ref()
+    }
+}
+
+impl Deref for Native {
+    type Target = dyn NativeType;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.0
+    }
 }
 
 #[cfg(test)]

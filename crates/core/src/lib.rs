@@ -55,7 +55,7 @@ pub use params::{Mismatch, MismatchKind, Parameters, Value, ValueKind};
 pub use protocol::{Discarded, Fatal, FatalKind, Outcome, Protocol, ResponseHandler, Room, shortened};
 pub use queue::{Failure, Pending, Pipelining, Queue, Requests, Slot};
 pub use run::{Cells, ColumnSink, Run};
-pub use session::{Cancellation, Certificate, Interrupt, NextStep, Session, TransactionStatus};
+pub use session::{CancelStep, Cancellation, Certificate, Interrupt, NextStep, Session, TransactionStatus};
 pub use sink::{Container, Inet, Sink};
 pub use sqlstate::{Condition, Diagnostics, ErrorClass, SqlState};
 pub use statements::{Epoch, Prepared, Statements};

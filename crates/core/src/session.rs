@@ -74,6 +74,21 @@ pub enum Interrupt {
     Needless,
 }
 
+/// What a driver loop has to do to cancel the running statement: see [`Session::cancel_step`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum CancelStep {
+    /// Nothing: there is nothing to cancel, or no way.
+    Nothing,
+    /// Ask again soon: the server may not have read the urgent byte before.
+    Later,
+    /// Send this message, and nothing else, on another connection to the same address.
+    Message(Vec<u8>),
+    /// Execute this statement in another session of the same user.
+    Statement(String),
+    /// Send this byte as urgent data on the connection itself. It counts as sent.
+    UrgentByte(u8),
+}
+
 /// The status of the transaction.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum TransactionStatus {
@@ -129,6 +144,22 @@ pub trait Session {
     /// sent.
     fn interrupt(&mut self, _now: Instant) -> Interrupt {
         Interrupt::Needless
+    }
+    /// What has to be done to cancel the running statement now.
+    fn cancel_step(&mut self, now: Instant) -> CancelStep {
+        if self.only_fetches() {
+            return CancelStep::Nothing;
+        }
+        match self.cancellation() {
+            Cancellation::Impossible => CancelStep::Nothing,
+            Cancellation::Message(message) => CancelStep::Message(message),
+            Cancellation::Statement(statement) => CancelStep::Statement(statement),
+            Cancellation::UrgentByte(byte) => match self.interrupt(now) {
+                Interrupt::Send => CancelStep::UrgentByte(byte),
+                Interrupt::Later => CancelStep::Later,
+                Interrupt::Needless => CancelStep::Nothing,
+            },
+        }
     }
     /// The requests that wait or are in flight.
     fn requests(&self) -> &dyn Requests;

@@ -1,7 +1,6 @@
 //! One client, from its first byte to its last.
 
 use crate::console;
-use crate::front::fronts;
 use crate::hub::{Asked, Hub, TARGET, Wanted};
 use crate::limits::FAREWELL;
 use crate::log::Rate;
@@ -124,7 +123,7 @@ pub async fn serve(stream: Stream, peer: Peer, hub: Arc<Hub>) {
         Admitted::Client(asked, password) => match hub.wanted(*asked, password) {
             Wanted::Postgres(wanted) => Box::pin(session::serve(client, wanted, &hub, &entered)).await,
             Wanted::Front(wanted) => {
-                let ended = Box::pin(fronts::serve(&mut client, wanted, &hub, &entered)).await;
+                let ended = wanted.serve(&mut client, &hub, &entered).await;
                 (client, ended)
             }
         },

@@ -2,9 +2,9 @@
 
 use crate::auth_query::Verifiers;
 use crate::client::{ClientLog, Peer, named};
-use crate::config::{ANY_DATABASE, Config, Database, Driver};
+use crate::config::{ANY_DATABASE, Config, Database};
 use crate::console::totals::{Averages, totals};
-use crate::front::fronts::{self, Fronts, Kind};
+use crate::front::fronts::{Fronts, Service};
 use crate::gate::Gates;
 use crate::leaving::Left;
 use crate::lifecycle::Options;
@@ -88,7 +88,7 @@ pub enum Wanted {
     /// Server connections of PostgreSQL.
     Postgres(pool::Wanted),
     /// Sessions of another database.
-    Front(fronts::Wanted),
+    Front(Box<dyn Service>),
 }
 
 /// What a client has said of itself.
@@ -153,14 +153,13 @@ impl Hub {
         log::set_level(config.daemon.log_level);
         let config = Arc::new(config);
         let before = std::mem::replace(&mut *lock(&self.config), Arc::clone(&config));
-        self.pools().into_iter().for_each(|pools| pools.reload(&before, &config));
+        self.pools().for_each(|pools| pools.reload(&before, &config));
         self.verifiers.clear();
     }
 
     /// The pools of each kind of database.
-    fn pools(&self) -> [&dyn AnyPools; 4] {
-        let Fronts { mysql, informix, cubrid } = &self.fronts;
-        [&self.postgres, mysql, informix, cubrid]
+    fn pools(&self) -> impl Iterator<Item = &dyn AnyPools> {
+        std::iter::once(&self.postgres as &dyn AnyPools).chain(self.fronts.pools())
     }
 
     /// What the parameters of a StartupMessage ask for. `own` is true for a client of the daemon's own user.
@@ -256,16 +255,14 @@ impl Hub {
 
     /// What serves a client, with the password that it was asked for.
     pub fn wanted(&self, asked: Asked, password: Option<Secret>) -> Wanted {
-        let kind = match asked.database.driver {
-            Driver::Postgresql => return Wanted::Postgres(self.pooled(asked, password)),
-            Driver::Mysql => Kind::MySql,
-            Driver::Informix => Kind::Informix,
-            Driver::Cubrid => Kind::Cubrid,
-        };
+        if asked.database.driver.is_postgres() {
+            return Wanted::Postgres(self.pooled(asked, password));
+        }
         let Asked { name, dbname, database, of_client, user, given } = asked;
         let startup = vec![("user".to_owned(), user), ("database".to_owned(), dbname)];
         let key = Key { of_client, name, startup, password, standby: None };
-        Wanted::Front(self.fronts.wanted(kind, key, database, given.into_iter().collect(), &self.gates))
+        let service = self.fronts.service(key, database, given.into_iter().collect(), &self.gates);
+        Wanted::Front(service.expect("the configuration has no other databases"))
     }
 
     fn pooled(&self, asked: Asked, password: Option<Secret>) -> pool::Wanted {
@@ -328,7 +325,7 @@ impl Hub {
 
     /// What is shown of the pools of all databases.
     pub fn shown(&self) -> Vec<Shown> {
-        let mut shown: Vec<Shown> = self.pools().into_iter().flat_map(AnyPools::shown).collect();
+        let mut shown: Vec<Shown> = self.pools().flat_map(AnyPools::shown).collect();
         shown.sort_by(|one, other| one.label.cmp(&other.label));
         shown
     }
@@ -340,14 +337,14 @@ impl Hub {
 
     /// Closes server connections that nobody uses any more.
     pub fn expire_connections(&self) {
-        self.pools().into_iter().for_each(AnyPools::expire_connections);
+        self.pools().for_each(AnyPools::expire_connections);
     }
 
     /// Closes server connections that nobody has used for a while, and forgets pools that nobody needs.
     pub fn expire(&self) {
         self.averages.note(Instant::now(), || totals(self));
         self.standbys.expire();
-        self.pools().into_iter().for_each(AnyPools::expire);
+        self.pools().for_each(AnyPools::expire);
         let config = self.config();
         self.verifiers.expire(|name| config.databases.get(name).map(Database::server_idle));
         self.gates.expire();

@@ -53,6 +53,8 @@ pub const RESET_TIMEOUT: Duration = Duration::from_secs(5);
 pub const CANCEL_AGAIN: Duration = Duration::from_millis(100);
 /// Prepared statements of one server connection.
 pub const SERVER_STATEMENTS: usize = 500;
+/// Prepared statements that a server connection of another database than PostgreSQL keeps.
+pub const FRONT_STATEMENTS: usize = 250;
 /// Bytes of the description of a statement that is kept for those who ask for it again.
 pub const DESCRIPTION_BYTES: usize = 16 * 1024;
 /// How long a prepared statement is what everybody gets who prepares its text. What its text means may be changed by

@@ -1,7 +1,6 @@
 //! Metrics in Prometheus' text format. Those that OpenTelemetry has a name for (`db.client.connection.*`, semantic
 //! conventions for database client metrics) have that name, as Prometheus writes it.
 
-use crate::config::Driver;
 use crate::hub::Hub;
 use crate::registry::Activity;
 use crate::stats::{BOUNDS, Histogram, Shown};
@@ -85,7 +84,7 @@ pub fn text(hub: &Hub) -> String {
     }
     for (name, kind, what, value) in OF_POSTGRESQL {
         head(&mut out, name, kind, what);
-        let pools = pools.iter().filter(|pool| pool.driver == Driver::Postgresql);
+        let pools = pools.iter().filter(|pool| pool.driver.is_postgres());
         pools.for_each(|pool| line(&mut out, name, &name_of(pool), value(pool)));
     }
     for (name, what, times) in TIMES {

@@ -3,38 +3,24 @@
 //! One URL has one meaning, whichever product it is given to. What a product lacks is an error that names the setting.
 //! No setting is read from the environment here, and nothing is connected.
 
+mod database;
 mod databases;
 mod setting;
 mod settings;
 mod tls;
 mod url;
 
-use databases::{common, cubrid, informix, mysql, postgres};
-
+pub use database::{Database, Login, Repeats, Unusable};
+pub use databases::*;
 pub use setting::{Kind, Product, Setting};
 pub use settings::{Place, Settings};
 pub use tls::{Encryption, SslMode, Tls};
 pub use url::{Parts, decode};
 
-/// The databases.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Id {
-    /// PostgreSQL.
-    Postgres,
-    /// MySQL and MariaDB.
-    MySql,
-    /// Informix.
-    Informix,
-    /// CUBRID.
-    Cubrid,
-}
-
 /// A kind of server.
 #[derive(Debug)]
 pub struct Driver {
-    /// Which one it is, for tables of code by database.
-    pub id: Id,
-    /// Its word in configurations and reports.
+    /// Its word in configurations and reports, which no other has.
     pub name: &'static str,
     /// Its name, as its vendor writes it.
     pub title: &'static str,
@@ -48,6 +34,8 @@ pub struct Driver {
     pub negotiates_tls: bool,
     /// The names of the settings that are about TLS.
     pub tls: TlsNames,
+    /// Without a user, that of the operating system logs in.
+    pub has_system_user: bool,
     /// Names in capital letters are variables of the session.
     pub has_session_variables: bool,
     /// The case of letters does not matter in the other names that settings have.
@@ -92,22 +80,25 @@ pub struct TlsNames {
     pub switch: Option<&'static str>,
 }
 
-/// All databases.
-pub static DRIVERS: [&Driver; 4] = [&postgres::DRIVER, &mysql::DRIVER, &informix::DRIVER, &cubrid::DRIVER];
-
-/// PostgreSQL.
-pub static POSTGRES: &Driver = &postgres::DRIVER;
-/// MySQL and MariaDB.
-pub static MYSQL: &Driver = &mysql::DRIVER;
-/// Informix.
-pub static INFORMIX: &Driver = &informix::DRIVER;
-/// CUBRID.
-pub static CUBRID: &Driver = &cubrid::DRIVER;
-
 impl Driver {
     /// The driver of a URL's scheme, in any case of letters.
     pub fn of_scheme(scheme: &str) -> Option<&'static Self> {
-        DRIVERS.into_iter().find(|driver| driver.schemes.iter().any(|known| scheme.eq_ignore_ascii_case(known)))
+        DRIVERS.iter().copied().find(|driver| driver.schemes.iter().any(|known| scheme.eq_ignore_ascii_case(known)))
+    }
+
+    /// The driver of this name.
+    pub fn of_name(name: &str) -> Option<&'static Self> {
+        DRIVERS.iter().copied().find(|driver| driver.name == name)
+    }
+
+    /// Returns true if a product has it: some of its settings are the product's.
+    pub fn is_of(&self, product: Product) -> bool {
+        self.settings.iter().any(|setting| setting.is_of(product))
+    }
+
+    /// The name of the setting that names the database.
+    pub fn database_setting(&self) -> &'static str {
+        self.setting("database").map_or("database", |setting| setting.name)
     }
 
     /// A setting by its name or another one that it has.
@@ -118,7 +109,7 @@ impl Driver {
 
 impl PartialEq for Driver {
     fn eq(&self, other: &Self) -> bool {
-        self.id == other.id
+        self.name == other.name
     }
 }
 

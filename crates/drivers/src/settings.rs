@@ -60,6 +60,12 @@ impl Settings {
         self.add(name, value, None).map(drop)
     }
 
+    /// Sets a value that the product chooses itself, whether or not its users can.
+    pub fn choose(&mut self, name: &'static str, value: impl Into<String>) {
+        debug_assert!(self.driver.setting(name).is_some_and(|setting| setting.name == name), "{name}");
+        self.values.insert(name, value.into());
+    }
+
     /// Sets a value; returns the setting. After a secret, a name may be a piece of it, and is not shown.
     fn add(&mut self, name: &str, value: String, before: Option<&Setting>) -> Result<Option<&'static Setting>, Error> {
         let rewritten = self.driver.rewritten.iter().find(|[from, was, ..]| *from == name && *was == value);

@@ -1,6 +1,6 @@
 //! TLS, as settings ask for it.
 
-use crate::{Driver, Error, Settings};
+use crate::{Database as _, Driver, Error, MySql, Postgres, Settings};
 use headrace_connection::TlsSettings;
 use headrace_tls::{ClientCert, Roots, TlsConfig, Verify};
 use std::path::{Path, PathBuf};
@@ -102,8 +102,8 @@ impl Tls {
         key: Option<&Path>,
     ) -> Result<Self, Error> {
         let names = driver.tls;
-        let is_like_libpq = driver == crate::POSTGRES;
-        let is_mysql = driver == crate::MYSQL;
+        let is_like_libpq = driver == Postgres::DRIVER;
+        let is_mysql = driver == MySql::DRIVER;
         let given = mode;
         let is_system = is_like_libpq && roots.is_some_and(|file| file == Path::new(SYSTEM));
         let file = roots.filter(|_| !is_system);

@@ -2,19 +2,19 @@
 //! each with queries of its own.
 //!
 //!     cargo run -p headrace-io --features tokio --example thousand -- 1000 \
-//!         postgres 127.0.0.1:5432 postgres secret postgres "" \
-//!         mysql 127.0.0.1:3306 root secret test "" \
-//!         informix 127.0.0.1:9088 informix secret stores ol_informix \
-//!         cubrid 127.0.0.1:33000 dba secret demodb ""
+//!         postgresql://postgres:secret@localhost/postgres 'select $1::bigint * 2' \
+//!         mysql://root:secret@localhost/test 'select ? * 2'
 
-mod databases;
+mod connecting;
 
-use databases::{Cubrid, Database, Informix, MySql, Postgres, Target};
+use connecting::{Machine, Target, ask};
 use headrace_core::rows::{Datum, Received};
-use headrace_core::{Fatal, Outcome};
+use headrace_core::{Fatal, FatalKind, Outcome};
+use headrace_drivers::{Database, Unusable, Visitor};
+use headrace_io::TcpOptions;
 use headrace_io::tokio::Client;
-use headrace_io::{Address, TcpOptions};
 use std::error::Error;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::time::Duration;
 use tokio::sync::{Barrier, Semaphore};
@@ -34,36 +34,22 @@ struct Crowd {
 
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let (count, databases) = arguments.split_first().ok_or("thousand COUNT DATABASE...")?;
+    let (count, databases) = arguments.split_first().ok_or("thousand COUNT URL QUESTION...")?;
     let count: usize = count.parse()?;
     let crowd = Rc::new(Crowd { opening: Semaphore::new(OPENING), all_are_open: Barrier::new(count) });
-    let databases: Vec<&[String]> = databases.chunks(6).collect();
+    let databases: Vec<&[String]> = databases.chunks(2).collect();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let tasks = LocalSet::new();
     let all = tasks.run_until(async {
         let mut asked = JoinSet::new();
         for number in 0..count {
-            let [database, address, user, password, name, server] = databases[number % databases.len()] else {
-                return Err("each database has six arguments".into());
+            let [url, question] = databases[number % databases.len()] else {
+                return Err("each database has a URL and a question".into());
             };
-            let target = Target {
-                address: Address::Tcp(address.parse()?),
-                user: user.clone(),
-                password: password.clone(),
-                database: name.clone(),
-                server: server.clone(),
-            };
-            let (number, crowd) = (number as i64, crowd.clone());
-            match database.as_str() {
-                "postgres" => asked.spawn_local(visit::<Postgres>(target, "select $1::bigint * 2", number, crowd)),
-                "mysql" => asked.spawn_local(visit::<MySql>(target, "select ? * 2", number, crowd)),
-                "informix" => {
-                    let question = "select ?::bigint * 2 from systables where tabid = 1";
-                    asked.spawn_local(visit::<Informix>(target, question, number, crowd))
-                }
-                "cubrid" => asked.spawn_local(visit::<Cubrid>(target, "select cast(? as bigint) * 2", number, crowd)),
-                other => return Err(format!("{other:?} is not one of postgres, mysql, informix, cubrid").into()),
-            };
+            let target = Target::of_url(url)?;
+            let driver = target.settings.driver;
+            let visit = Visit { target, question: question.clone(), number: number as i64, crowd: crowd.clone() };
+            asked.spawn_local(driver.visit(visit));
         }
         let mut right = 0;
         while let Some(answered) = asked.join_next().await {
@@ -76,26 +62,40 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Opens a connection, waits until all are open, sends three queries, and returns how many were answered correctly.
-async fn visit<D: Database>(
+/// What is done with one connection, to any database.
+struct Visit {
     target: Target,
-    question: &'static str,
+    question: String,
     number: i64,
     crowd: Rc<Crowd>,
-) -> Result<usize, Fatal> {
+}
+
+impl Visitor for Visit {
+    type Output = Pin<Box<dyn Future<Output = Result<usize, Fatal>>>>;
+
+    fn visit<D: Database>(self) -> Self::Output {
+        Box::pin(visit::<D>(self))
+    }
+}
+
+/// Opens a connection, waits until all are open, sends three queries, and returns how many were answered correctly.
+async fn visit<D: Database>(visit: Visit) -> Result<usize, Fatal> {
+    let Visit { target, question, number, crowd } = visit;
+    let unusable = |error: Unusable| Fatal::new(FatalKind::UnusableSetting, error.to_string());
     let mut client = {
         let _turn = crowd.opening.acquire().await;
-        Client::<D>::open(&target.address, &TcpOptions::default(), D::connection(&target)?, ()).await?
+        let connection = target.connection::<D>().map_err(unusable)?;
+        Client::<Machine<D>>::open(&target.address, &TcpOptions::default(), connection, ()).await?
     };
     crowd.all_are_open.wait().await;
     let numbers = [number, number + 1_000_000, -number];
-    let replies = numbers.map(|number| D::ask(&mut client.connection, question, vec![Datum::Int(number)]));
+    let replies = numbers.map(|number| ask::<D>(&mut client.connection, &question, vec![Datum::Int(number)]));
     client.drive((), |_| replies.iter().all(|reply| reply.is_over())).await?;
     let mut right = 0;
     for (number, reply) in numbers.into_iter().zip(replies) {
         match reply.take() {
             Some(Received { rows, outcome: Outcome::Done, .. }) if is_double(&rows, number) => right += 1,
-            other => eprintln!("{} gave {other:?} for {number}", std::any::type_name::<D>()),
+            other => eprintln!("{} gave {other:?} for {number}", D::DRIVER.name),
         }
     }
     client.close(());

@@ -1,8 +1,8 @@
 //! The blocking loop around a connection: its thread waits.
 
-use crate::{Address, Link, Progress, TcpOptions, failed};
+use crate::{Address, CancelSent, Link, Progress, TcpOptions, failed};
 use headrace_connection::{Connection, Driven};
-use headrace_core::{Fatal, FatalKind, NextStep};
+use headrace_core::{CancelStep, Fatal, FatalKind, NextStep};
 use std::io;
 use std::net::ToSocketAddrs;
 use std::time::Instant;
@@ -130,6 +130,29 @@ impl<M: Driven + ?Sized> Client<M> {
             },
             Err(fatal) => self.connection.lost(cx, &fatal).map(|()| Progress::Eof),
         }
+    }
+
+    /// Sends a cancel request for the running statement to the server at `address`, in the way of the protocol. Nothing
+    /// may be started meanwhile (`Session::pause`): a request that arrives late would hit the next statement.
+    ///
+    /// # Errors
+    /// [`Fatal`]: the server was not reached.
+    pub fn send_cancel(
+        &mut self,
+        address: &Address,
+        options: &TcpOptions,
+        deadline: Option<Instant>,
+    ) -> Result<CancelSent, Fatal> {
+        match self.connection.machine.cancel_step(Instant::now()) {
+            CancelStep::Nothing => {}
+            CancelStep::Later => return Ok(CancelSent::Later),
+            CancelStep::Statement(statement) => return Ok(CancelSent::Statement(statement)),
+            CancelStep::Message(message) => cancel(address, options, message, deadline)?,
+            CancelStep::UrgentByte(byte) => {
+                self.link.hangup().urge(byte).map_err(|error| Fatal::gone(error.to_string()))?;
+            }
+        }
+        Ok(CancelSent::Done)
     }
 
     /// The socket.

@@ -90,6 +90,18 @@ pub enum Progress {
     Eof,
 }
 
+/// What became of a cancel request.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[must_use]
+pub enum CancelSent {
+    /// The server has it, or nothing has to be cancelled.
+    Done,
+    /// Not yet: the server may not have read the one before.
+    Later,
+    /// This statement is to be executed in another session of the same user.
+    Statement(String),
+}
+
 /// The result of a check of an idle connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Liveness {

@@ -8,10 +8,10 @@
 #[cfg(unix)]
 use crate::local::Local;
 use crate::transfer::Transfer;
-use crate::{Address, Progress, TcpOptions, connect, failed};
+use crate::{Address, CancelSent, Progress, TcpOptions, connect, failed};
 use headrace_connection::{Buffers, Connection, Driven};
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
-use headrace_core::{Fatal, FatalKind, NextStep};
+use headrace_core::{CancelStep, Fatal, FatalKind, NextStep};
 use socket2::SockRef;
 use std::future::{pending, poll_fn};
 use std::io::{self, Read};
@@ -132,6 +132,22 @@ impl<M: Driven + ?Sized> Client<M> {
     /// The error of the operating system.
     pub fn urge(&self, byte: u8) -> io::Result<()> {
         self.stream.socket().send_out_of_band(&[byte]).map(drop)
+    }
+
+    /// Sends a cancel request for the running statement to the server at `address`, in the way of the protocol. Nothing
+    /// may be started meanwhile (`Session::pause`): a request that arrives late would hit the next statement.
+    ///
+    /// # Errors
+    /// [`Fatal`]: the server was not reached.
+    pub async fn send_cancel(&mut self, address: &Address, options: &TcpOptions) -> Result<CancelSent, Fatal> {
+        match self.connection.machine.cancel_step(std::time::Instant::now()) {
+            CancelStep::Nothing => {}
+            CancelStep::Later => return Ok(CancelSent::Later),
+            CancelStep::Statement(statement) => return Ok(CancelSent::Statement(statement)),
+            CancelStep::Message(message) => cancel(address, options, message).await?,
+            CancelStep::UrgentByte(byte) => self.urge(byte).map_err(|error| Fatal::gone(error.to_string()))?,
+        }
+        Ok(CancelSent::Done)
     }
 
     /// Ends the session in an orderly way, and every pending request with it.

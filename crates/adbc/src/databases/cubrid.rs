@@ -1,75 +1,26 @@
 //! CUBRID.
 
-use super::{Database, Dialect, Length, STATEMENTS, like};
+use super::{AdbcDatabase, Dialect, Length, like};
 use crate::bound::Bound;
-use crate::call::Call;
-use crate::error::{Refusal, invalid, of_fatal, unsupported};
+use crate::error::{Refusal, unsupported};
 use crate::session::Rows;
-use crate::target::{Place, Target};
+use crate::target::Target;
 use adbc_core::error::Result;
 use arrow_schema::DataType;
-use headrace_connection::Connection;
-use headrace_core::codeset::CodeSet;
-use headrace_core::{ValueKind, WriteBuffer};
-use headrace_cubrid::machine::{
-    BatchStrategy, Columns, Execute, Machine, Options, Request, Rows as CubridRows, Secret,
-};
+use headrace_core::ValueKind;
+use headrace_cubrid::machine::{BatchStrategy, Execute, Request, Rows as CubridRows};
 use headrace_cubrid::messages::server::{Origin, ServerError};
-use headrace_drivers::Encryption;
+use headrace_drivers::Cubrid;
 use std::sync::Arc;
 
-/// The protocol.
-#[derive(Debug)]
-pub struct Cubrid;
-
-impl Database for Cubrid {
-    type Columns = Arc<Columns>;
-    type Error = ServerError;
-    type Machine = Machine<Call<Arc<Columns>, ServerError>>;
-
-    fn connection(target: &Target, place: &Place, encryption: &Encryption) -> Result<Connection<Self::Machine>> {
-        let options = Options {
-            host: place.host.clone(),
-            port: place.port,
-            database: target.database.clone().unwrap_or_default(),
-            user: target.user.clone(),
-            password: target.password.clone().map(|password| Secret(password.into_bytes())),
-            tls: encryption.settings().is_some(),
-            codeset: codeset(target.setting("charset"))?,
-            ..Options::default()
-        };
-        let mut write_buffer = WriteBuffer::new();
-        let machine = Machine::new(&options, STATEMENTS, &mut write_buffer).map_err(|fatal| of_fatal(&fatal))?;
-        Ok(Connection::new(Box::new(machine), write_buffer, encryption.settings().cloned()))
-    }
-
-    fn execute(_: &Target, sql: &Arc<str>, rows: Rows, _: Option<&Bound>) -> Result<Request> {
+impl AdbcDatabase for Cubrid {
+    fn execution(_: &Target, sql: &Arc<str>, rows: Rows, _: Option<&Bound>) -> Result<Request> {
         let rows = match rows {
             Rows::One | Rows::OneOfMany => CubridRows::One,
             Rows::Many | Rows::Bulk => CubridRows::Batch { strategy: BatchStrategy::Auto, atomic: true },
         };
         Ok(Request::Execute(Execute { sql: sql.clone(), rows, begin: false }))
     }
-
-    fn describe(sql: &Arc<str>) -> Result<Request> {
-        Ok(Request::Prepare { sql: sql.clone() })
-    }
-
-    fn server_version(_: &Self::Machine) -> Option<String> {
-        None
-    }
-}
-
-/// The encoding of the database, by Python's names for it, of which the case and the hyphens do not matter.
-fn codeset(charset: Option<&str>) -> Result<CodeSet> {
-    let Some(charset) = charset else { return Ok(CodeSet::default()) };
-    let name = match charset.to_ascii_lowercase().replace(['-', '_'], "").as_str() {
-        "utf8" => "utf8",
-        "euckr" => "euckr",
-        "iso88591" | "latin1" => "iso88591",
-        _ => return Err(unsupported(format!("charset={charset:?} is not one of utf-8, euc-kr, iso-8859-1"))),
-    };
-    CodeSet::of_locale(name).ok_or_else(|| invalid(format!("charset={charset:?} is not known")))
 }
 
 impl Refusal for ServerError {

@@ -1,75 +1,21 @@
 //! Informix.
 
-use super::{Database, Dialect, Length, STATEMENTS, like};
+use super::{AdbcDatabase, Dialect, Length, like};
 use crate::bound::Bound;
-use crate::call::Call;
-use crate::error::{Refusal, invalid, of_fatal, unsupported};
+use crate::error::{Refusal, unsupported};
 use crate::session::Rows;
-use crate::target::{Place, Target};
+use crate::target::Target;
 use adbc_core::error::Result;
 use arrow_schema::DataType;
-use headrace_connection::Connection;
-use headrace_core::{ValueKind, WriteBuffer};
-use headrace_drivers::Encryption;
-use headrace_informix::LOGIN_VARIABLES;
-use headrace_informix::machine::{Columns, Execute, Machine, Options, Request, Rows as IfxRows, Secret};
+use headrace_core::ValueKind;
+use headrace_drivers::Informix;
+use headrace_informix::machine::{Execute, Request, Rows as IfxRows};
 use headrace_informix::messages::server::ServerError;
 use headrace_informix::types;
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// The protocol.
-#[derive(Debug)]
-pub struct Informix;
-
-/// Names and values.
-type Variables = Vec<(String, String)>;
-
-/// The variables of the login, and those of the session, as `headrace.informix` sends them.
-fn variables(given: &BTreeMap<String, String>) -> (Variables, Variables) {
-    let locale = given.get("DB_LOCALE").map_or("en_US.8859-1", String::as_str);
-    let usual = [
-        ("CLIENT_LOCALE", locale),
-        ("CLNT_PAM_CAPABLE", "1"),
-        ("DBDATE", "Y4MD-"),
-        ("DBPATH", "."),
-        ("DBTEMP", "/tmp"),
-        ("IFX_UPDDESC", "1"),
-        ("NODEFDAC", "no"),
-        ("SUBQCACHESZ", "10"),
-    ];
-    let mut all: BTreeMap<String, String> = usual.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-    all.extend(given.clone());
-    all.into_iter().partition(|(name, _)| LOGIN_VARIABLES.contains(&name.as_str()))
-}
-
-impl Database for Informix {
-    type Columns = Arc<Columns>;
-    type Error = ServerError;
-    type Machine = Machine<Call<Arc<Columns>, ServerError>>;
-
-    fn connection(target: &Target, _: &Place, encryption: &Encryption) -> Result<Connection<Self::Machine>> {
-        let server = target.setting("server").ok_or_else(|| {
-            invalid("no server was named: give ?server=..., the DBSERVERNAME of the instance, in the uri")
-        })?;
-        let (environment, session) = variables(target.variables());
-        let options = Options {
-            user: target.user.clone(),
-            password: target.password.clone().map(|password| Secret(password.into_bytes())),
-            server: server.to_owned(),
-            database: target.database.clone(),
-            environment,
-            session,
-            tls: encryption.settings().is_some(),
-            program: target.setting("application_name").unwrap_or("headrace").to_owned(),
-            ..Options::default()
-        };
-        let mut write_buffer = WriteBuffer::new();
-        let machine = Machine::new(options, STATEMENTS, &mut write_buffer).map_err(|fatal| of_fatal(&fatal))?;
-        Ok(Connection::new(Box::new(machine), write_buffer, encryption.settings().cloned()))
-    }
-
-    fn execute(_: &Target, sql: &Arc<str>, rows: Rows, _: Option<&Bound>) -> Result<Request> {
+impl AdbcDatabase for Informix {
+    fn execution(_: &Target, sql: &Arc<str>, rows: Rows, _: Option<&Bound>) -> Result<Request> {
         let rows = match rows {
             Rows::One | Rows::OneOfMany => IfxRows::One,
             Rows::Many | Rows::Bulk => IfxRows::Batch,
@@ -79,10 +25,6 @@ impl Database for Informix {
 
     fn describe(_: &Arc<str>) -> Result<Request> {
         Err(unsupported("the schema of an Informix statement that is not executed"))
-    }
-
-    fn server_version(_: &Self::Machine) -> Option<String> {
-        None
     }
 }
 

@@ -7,48 +7,33 @@ mod postgres;
 
 use crate::bound::Bound;
 use crate::call::Call;
-use crate::error::Refusal;
+use crate::error::{Refusal, unsupported};
 use crate::session::{Live, Rows, Session};
-use crate::target::{Place, Target};
+use crate::target::Target;
 use adbc_core::error::Result;
 use arrow_schema::DataType;
-use headrace_connection::Connection;
-use headrace_core::column::{Column, Kind, Native};
-use headrace_core::{Described, Protocol, ValueKind, limits};
-use headrace_drivers::{Encryption, Id};
+use headrace_core::ValueKind;
+use headrace_core::column::{Column, Kind};
+use headrace_drivers::{Cubrid, Database, Driver, Informix, MySql, Postgres};
+use std::borrow::Cow;
 use std::sync::Arc;
 
-/// The protocol of a database.
-pub trait Database: Sized + 'static {
-    /// Its description of a result.
-    type Columns: Described;
-    /// Its servers' errors.
-    type Error: Refusal;
-    /// Its machine.
-    type Machine: Protocol<Handler = Call<Self::Columns, Self::Error>> + Send;
-
-    /// A connection that is not open yet.
-    ///
-    /// # Errors
-    /// A setting cannot be used.
-    fn connection(target: &Target, place: &Place, encryption: &Encryption) -> Result<Connection<Self::Machine>>;
+/// What this driver needs of a database beside [`headrace_drivers::Database`].
+pub trait AdbcDatabase: Database<Error: Refusal> {
     /// The execution of a statement on a connection to a target.
     ///
     /// # Errors
     /// A setting cannot be used.
-    fn execute(
-        target: &Target,
-        sql: &Arc<str>,
-        rows: Rows,
-        bound: Option<&Bound>,
-    ) -> Result<<Self::Machine as Protocol>::Request>;
+    fn execution(target: &Target, sql: &Arc<str>, rows: Rows, bound: Option<&Bound>) -> Result<Self::Request>;
     /// The description of a statement's columns.
     ///
     /// # Errors
     /// The protocol has none.
-    fn describe(sql: &Arc<str>) -> Result<<Self::Machine as Protocol>::Request>;
+    fn describe(sql: &Arc<str>) -> Result<Self::Request> {
+        Ok(Self::prepare(sql.clone()))
+    }
     /// The roles of the servers that the target asks for, the first of which that any server has is chosen: of each the
-    /// name for [`Database::has_role`].
+    /// name for [`AdbcDatabase::has_role`].
     fn roles(_: &Target) -> Vec<&str> {
         vec![""]
     }
@@ -56,15 +41,19 @@ pub trait Database: Sized + 'static {
     ///
     /// # Errors
     /// The server does not report its role.
-    fn has_role(_: &Self::Machine, _: &str) -> Result<bool> {
+    fn has_role(_: &Machine<Self>, _: &str) -> Result<bool> {
         Ok(true)
     }
     /// The server's version, if it was reported when the session was opened.
-    fn server_version(machine: &Self::Machine) -> Option<String>;
+    fn server_version(_: &Machine<Self>) -> Option<String> {
+        None
+    }
 }
 
-/// The number of prepared statements that a connection caches.
-const STATEMENTS: usize = limits::STATEMENT_CACHE;
+/// The response handler of a database's requests.
+pub type Handler<D> = Call<<D as Database>::Columns, <D as Database>::Error>;
+/// The machine of a database.
+pub type Machine<D> = <D as Database>::Machine<Handler<D>>;
 
 /// The time zone of a session, in a database whose values have none.
 pub trait Zone: Sync {
@@ -269,36 +258,34 @@ fn item(ty: &DataType) -> Option<&DataType> {
 /// How sessions of a database are opened.
 type Open = fn(&Target) -> Result<Box<dyn Session>>;
 
-/// The SQL of a database, and how its sessions are opened.
-fn entry(id: Id) -> (&'static dyn Dialect, Open) {
-    match id {
-        Id::Postgres => (&postgres::Sql, opened::<postgres::Postgres>),
-        Id::MySql => (&mysql::Sql, opened::<mysql::MySql>),
-        Id::Informix => (&informix::Sql, opened::<informix::Informix>),
-        Id::Cubrid => (&cubrid::Sql, opened::<cubrid::Cubrid>),
-    }
+/// The databases that this driver opens: of each its SQL, and how its sessions are opened.
+static DATABASES: [(&Driver, &dyn Dialect, Open); 4] = [
+    (Postgres::DRIVER, &postgres::Sql, opened::<Postgres>),
+    (MySql::DRIVER, &mysql::Sql, opened::<MySql>),
+    (Informix::DRIVER, &informix::Sql, opened::<Informix>),
+    (Cubrid::DRIVER, &cubrid::Sql, opened::<Cubrid>),
+];
+
+fn entry(driver: &Driver) -> Result<(&'static dyn Dialect, Open)> {
+    let found = DATABASES.iter().find(|(known, ..)| *known == driver);
+    found
+        .map(|(_, dialect, open)| (*dialect, *open))
+        .ok_or_else(|| unsupported(format!("the ADBC driver does not open {} databases", driver.title)))
 }
 
 /// The SQL of a database.
-pub fn dialect(id: Id) -> &'static dyn Dialect {
-    entry(id).0
+///
+/// # Errors
+/// This driver does not open it.
+pub fn dialect(driver: &Driver) -> Result<&'static dyn Dialect> {
+    Ok(entry(driver)?.0)
 }
 
 /// The metadata of a field that names the type of its column, as the drivers of the ADBC driver foundry write it; none if
 /// the name is not known.
 pub fn type_name(column: &Column) -> Option<(String, String)> {
-    let (key, name) = match &column.native {
-        Native::Postgres { type_oid, .. } => {
-            let name = headrace_postgres::types::name(*type_oid).map(str::to_owned);
-            ("POSTGRESQL:type", name.or_else(|| other(&column.kind)))
-        }
-        Native::MySql { type_name, .. } => ("MYSQL:type", Some(type_name.to_string())),
-        Native::Informix { type_word, length, type_name, .. } => {
-            ("INFORMIX:type", Some(headrace_informix::types::name(*type_word, type_name, *length).to_string()))
-        }
-        Native::Cubrid { type_name, .. } => ("CUBRID:type", Some(type_name.to_string())),
-    };
-    name.filter(|name| !name.is_empty()).map(|name| (key.to_owned(), name))
+    let name = column.native.type_name().map(Cow::into_owned).or_else(|| other(&column.kind));
+    name.filter(|name| !name.is_empty()).map(|name| (format!("{}:type", column.native.system()), name))
 }
 
 /// The name of a type that only one database has.
@@ -311,9 +298,22 @@ fn other(kind: &Kind) -> Option<String> {
 /// # Errors
 /// No server takes a connection, or it has refused the session.
 pub fn open(target: &Target) -> Result<Box<dyn Session>> {
-    entry(target.driver().id).1(target)
+    entry(target.driver())?.1(target)
 }
 
-fn opened<D: Database>(target: &Target) -> Result<Box<dyn Session>> {
+fn opened<D: AdbcDatabase>(target: &Target) -> Result<Box<dyn Session>> {
     Ok(Box::new(Live::<D>::open(target)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use headrace_drivers::{DRIVERS, Product};
+
+    #[test]
+    fn each_database_that_has_settings_of_this_driver_is_opened() {
+        for driver in DRIVERS.iter().filter(|driver| driver.is_of(Product::Adbc)) {
+            assert!(dialect(driver).is_ok(), "{}", driver.name);
+        }
+    }
 }

@@ -1,69 +1,25 @@
 //! MySQL and MariaDB.
 
-use super::{Database, Dialect, Length, STATEMENTS, Zone, like};
+use super::{AdbcDatabase, Dialect, Length, Zone, like};
 use crate::bound::Bound;
-use crate::call::Call;
-use crate::error::{Refusal, of_fatal, unsupported};
+use crate::error::{Refusal, unsupported};
 use crate::session::Rows;
-use crate::target::{Place, Target};
+use crate::target::Target;
 use adbc_core::error::Result;
 use arrow_schema::{DataType, TimeUnit};
-use headrace_connection::Connection;
-use headrace_core::{ValueKind, WriteBuffer};
-use headrace_drivers::Encryption;
-use headrace_io::Address;
-use headrace_mysql::auth::Secret;
-use headrace_mysql::machine::{
-    AsText, BatchStrategy, Columns, Execute, Machine, Options, Request, Rows as MyRows, Tls,
-};
+use headrace_core::ValueKind;
+use headrace_drivers::MySql;
+use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Request, Rows as MyRows};
 use headrace_mysql::packets::reply::ServerError;
 use std::sync::Arc;
 
-/// The protocol.
-#[derive(Debug)]
-pub struct MySql;
-
-impl Database for MySql {
-    type Columns = Arc<Columns>;
-    type Error = ServerError;
-    type Machine = Machine<Call<Arc<Columns>, ServerError>>;
-
-    fn connection(target: &Target, place: &Place, encryption: &Encryption) -> Result<Connection<Self::Machine>> {
-        let options = Options {
-            user: target.user.clone(),
-            password: target.password.clone().map(|password| Secret(password.into_bytes())),
-            database: target.database.clone(),
-            tls: match encryption {
-                Encryption::No => Tls::No,
-                Encryption::Prefer(_) => Tls::Prefer,
-                Encryption::Require(_) => Tls::Require,
-            },
-            local: matches!(place.address, Address::Unix(_)),
-            attributes: vec![(
-                "program_name".to_owned(),
-                target.setting("program_name").unwrap_or("headrace").to_owned(),
-            )],
-            ..Options::default()
-        };
-        let machine = Machine::new(options, STATEMENTS).map_err(|fatal| of_fatal(&fatal))?;
-        Ok(Connection::new(Box::new(machine), WriteBuffer::new(), encryption.settings().cloned()))
-    }
-
-    fn execute(_: &Target, sql: &Arc<str>, rows: Rows, _: Option<&Bound>) -> Result<Request> {
+impl AdbcDatabase for MySql {
+    fn execution(_: &Target, sql: &Arc<str>, rows: Rows, _: Option<&Bound>) -> Result<Request> {
         let rows = match rows {
             Rows::One | Rows::OneOfMany => MyRows::One,
             Rows::Many | Rows::Bulk => MyRows::Batch { strategy: BatchStrategy::Auto, atomic: true },
         };
         Ok(Request::Execute(Execute { sql: sql.clone(), rows, text: AsText::IfUnprepared, cursor: None }))
-    }
-
-    fn describe(sql: &Arc<str>) -> Result<Request> {
-        Ok(Request::Prepare { sql: sql.clone() })
-    }
-
-    fn server_version(machine: &Self::Machine) -> Option<String> {
-        let _ = machine;
-        None
     }
 }
 

@@ -1,19 +1,15 @@
 //! PostgreSQL.
 
-use super::{Database, Dialect, Length, STATEMENTS, item, like};
+use super::{AdbcDatabase, Dialect, Length, Machine, item, like};
 use crate::bound::Bound;
-use crate::call::Call;
 use crate::error::{Refusal, unsupported};
 use crate::session::Rows;
-use crate::target::{Place, Target};
+use crate::target::Target;
 use adbc_core::error::Result;
 use arrow_schema::DataType;
-use headrace_connection::Connection;
-use headrace_core::{Diagnostics as _, Parameters as _, ValueKind, WriteBuffer, limits};
-use headrace_drivers::Encryption;
-use headrace_postgres::machine::{
-    Binding, Columns, Execute, Machine, Options, Prepare, Purpose, Request, Rows as PgRows, Secret, Tls,
-};
+use headrace_core::{Diagnostics as _, Parameters as _, ValueKind, limits};
+use headrace_drivers::Postgres;
+use headrace_postgres::machine::{Execute, Prepare, Request, Rows as PgRows};
 use headrace_postgres::messages::backend::ServerError;
 use headrace_postgres::sql::{is_several, parameters};
 use headrace_postgres::types::{self, Oid};
@@ -25,46 +21,8 @@ const PREPARED: &str = "prepared";
 /// The SQLSTATE of a statement that the server connection does not have: `invalid_sql_statement_name`.
 const UNKNOWN_STATEMENT: &str = "26000";
 
-/// The protocol.
-#[derive(Debug)]
-pub struct Postgres;
-
-impl Database for Postgres {
-    type Columns = Arc<Columns>;
-    type Error = ServerError;
-    type Machine = Machine<Call<Arc<Columns>, ServerError>>;
-
-    fn connection(target: &Target, _: &Place, encryption: &Encryption) -> Result<Connection<Self::Machine>> {
-        let database = target.database.clone().unwrap_or_else(|| target.user.clone());
-        target.switch(PREPARED, true)?;
-        let name = target.setting("application_name").or_else(|| target.setting("fallback_application_name"));
-        let name = name.unwrap_or("headrace").to_owned();
-        let mut parameters = vec![
-            ("user".to_owned(), target.user.clone()),
-            ("database".to_owned(), database),
-            ("application_name".to_owned(), name),
-            ("client_encoding".to_owned(), "UTF8".to_owned()),
-        ];
-        parameters.extend(target.setting("options").map(|options| ("options".to_owned(), options.to_owned())));
-        let options = Options {
-            purpose: Purpose::Session,
-            user: target.user.clone(),
-            parameters,
-            password: target.password.clone().map(|password| Secret(password.into_bytes())),
-            tls: match encryption {
-                Encryption::No => Tls::No,
-                Encryption::Prefer(_) => Tls::Prefer,
-                Encryption::Require(_) => Tls::Require,
-            },
-            binding: Binding::Prefer,
-            methods: Vec::new(),
-        };
-        let mut write_buffer = WriteBuffer::new();
-        let machine = Machine::new(options, STATEMENTS, &mut write_buffer);
-        Ok(Connection::new(Box::new(machine), write_buffer, encryption.settings().cloned()))
-    }
-
-    fn execute(target: &Target, sql: &Arc<str>, rows: Rows, bound: Option<&Bound>) -> Result<Request> {
+impl AdbcDatabase for Postgres {
+    fn execution(target: &Target, sql: &Arc<str>, rows: Rows, bound: Option<&Bound>) -> Result<Request> {
         if rows == Rows::One && bound.is_none() && is_several(sql) {
             return Ok(Request::Script { sql: sql.clone(), prelude: None, copy: false });
         }
@@ -88,10 +46,6 @@ impl Database for Postgres {
         Ok(Request::Execute(execute))
     }
 
-    fn describe(sql: &Arc<str>) -> Result<Request> {
-        Ok(Request::Describe { sql: sql.clone() })
-    }
-
     fn roles(target: &Target) -> Vec<&str> {
         match target.setting("target_session_attrs").unwrap_or("any") {
             "prefer-standby" => vec!["standby", "any"],
@@ -99,7 +53,7 @@ impl Database for Postgres {
         }
     }
 
-    fn has_role(machine: &Self::Machine, role: &str) -> Result<bool> {
+    fn has_role(machine: &Machine<Self>, role: &str) -> Result<bool> {
         if role == "any" {
             return Ok(true);
         }
@@ -117,7 +71,7 @@ impl Database for Postgres {
         })
     }
 
-    fn server_version(machine: &Self::Machine) -> Option<String> {
+    fn server_version(machine: &Machine<Self>) -> Option<String> {
         machine.parameters().get("server_version").cloned()
     }
 }

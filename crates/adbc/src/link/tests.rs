@@ -5,7 +5,7 @@ use arrow_array::{ArrayRef, Int32Array};
 use headrace_arrow::Nanoseconds;
 use headrace_arrow::input::Meaning;
 use headrace_core::{Outcome, ResponseHandler as _, ValueKind};
-use headrace_drivers::Id;
+use headrace_drivers::{Database as _, Postgres};
 use headrace_postgres::machine::Columns;
 use headrace_postgres::messages::backend::ServerError;
 use std::marker::PhantomData;
@@ -49,7 +49,7 @@ impl Session for Answering {
 fn a_cancel_between_the_steps_of_an_ingestion_ends_it() {
     let statements = Arc::default();
     let session = Answering { statements: Arc::clone(&statements) };
-    let connection = Link::new(Box::new(session), dialect(Id::Postgres));
+    let connection = Link::new(Box::new(session), dialect(Postgres::DRIVER).unwrap());
     let link = connection.of_statement();
     let ingest = Ingest { table: Some("t".to_owned()), mode: Mode::CreateAppend, ..Ingest::default() };
     let batch = RecordBatch::try_from_iter([("n", Arc::new(Int32Array::from(vec![1, 2])) as ArrayRef)]).unwrap();

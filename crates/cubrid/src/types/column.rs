@@ -2,11 +2,44 @@
 
 use super::{Decoder, code};
 use crate::messages::description::{Collection, Field, Type};
-use headrace_core::column::{Column, Fraction, Kind, Native};
+use headrace_core::column::{Column, Fraction, Kind, Native, NativeType};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Digits of the fraction of a second of a DATETIME.
 const MILLIS: u8 = 3;
+
+/// The type of a column as the reply to PREPARE has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CubridType {
+    /// The type's number; of a collection that of its elements.
+    pub type_number: u8,
+    /// The type's name in SQL.
+    pub type_name: Arc<str>,
+    /// Digits, characters or bits; -1 without a limit.
+    pub precision: i32,
+    /// Digits after the point.
+    pub scale: i16,
+    /// The number of the character set.
+    pub charset: u8,
+    /// `owner.table`, or empty.
+    pub class: Arc<str>,
+}
+
+impl NativeType for CubridType {
+    fn system(&self) -> &'static str {
+        "CUBRID"
+    }
+    fn type_name(&self) -> Option<Cow<'_, str>> {
+        Some((&*self.type_name).into())
+    }
+    fn identification(&self) -> String {
+        self.type_name.to_string()
+    }
+    fn is_fixed(&self) -> bool {
+        !self.class.is_empty()
+    }
+}
 
 /// The columns that the server describes as `fields`.
 pub fn columns(fields: &[Field]) -> Arc<[Column]> {
@@ -15,14 +48,14 @@ pub fn columns(fields: &[Field]) -> Arc<[Column]> {
         kind: kind(field),
         // A primary key may lack the mark.
         nullable: (field.is_non_null || field.is_primary).then_some(false),
-        native: Native::Cubrid {
+        native: Native::new(CubridType {
             type_number: field.ty.code,
             type_name: type_name(field.ty).into(),
             precision: field.precision,
             scale: field.scale,
             charset: field.ty.charset,
             class: field.class.as_str().into(),
-        },
+        }),
     };
     fields.iter().map(column).collect()
 }

@@ -6,7 +6,7 @@ pub mod decode;
 pub mod encode;
 pub mod zone;
 
-pub use column::{columns, type_name};
+pub use column::{CubridType, columns, type_name};
 pub use decode::{Decoder, decode_page, decode_row};
 pub use encode::encode_param;
 

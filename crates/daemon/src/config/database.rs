@@ -11,9 +11,10 @@ use crate::scram::random;
 use crate::secret::Secret;
 use crate::timeouts::Timeouts;
 use headrace_core::{Fatal, FatalKind};
-use headrace_drivers::{Encryption, SslMode, Tls};
+use headrace_drivers::{DRIVERS, Database as _, Encryption, Postgres, Product, Settings, SslMode, Tls};
 use headrace_io::Address;
-use serde::{Deserialize, Serialize};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -153,36 +154,43 @@ const TIMEOUTS: [Timeout; 4] = [
     ("client_idle_timeout", |database| database.client_idle_timeout, |user| user.client_idle_timeout),
 ];
 
-/// The kind of a database's server.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Driver {
-    /// PostgreSQL: clients are lent its connections.
-    #[default]
-    Postgresql,
-    /// MySQL or MariaDB.
-    #[serde(alias = "mariadb")]
-    Mysql,
-    /// Informix.
-    Informix,
-    /// CUBRID.
-    Cubrid,
-}
+/// The kind of a database's server, which the configuration names as URLs do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Driver(pub &'static headrace_drivers::Driver);
 
 impl Driver {
-    /// What all products know of it.
-    fn row(self) -> &'static headrace_drivers::Driver {
-        match self {
-            Self::Postgresql => headrace_drivers::POSTGRES,
-            Self::Mysql => headrace_drivers::MYSQL,
-            Self::Informix => headrace_drivers::INFORMIX,
-            Self::Cubrid => headrace_drivers::CUBRID,
-        }
-    }
-
     /// The word of the configuration.
     pub fn name(self) -> &'static str {
-        self.row().name
+        self.0.name
+    }
+
+    /// Clients are lent its connections, not what the daemon makes of them.
+    pub fn is_postgres(self) -> bool {
+        self.0 == Postgres::DRIVER
+    }
+}
+
+impl Default for Driver {
+    fn default() -> Self {
+        Self(Postgres::DRIVER)
+    }
+}
+
+impl<'de> Deserialize<'de> for Driver {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let name = String::deserialize(deserializer)?;
+        let drivers = || DRIVERS.iter().filter(|driver| driver.is_of(Product::Daemon));
+        let found = drivers().find(|driver| driver.schemes.contains(&name.as_str()));
+        found.map(|driver| Self(driver)).ok_or_else(|| {
+            let known: Vec<_> = drivers().map(|driver| format!("`{}`", driver.name)).collect();
+            D::Error::custom(format!("unknown driver, expected one of {}", known.join(", ")))
+        })
+    }
+}
+
+impl Serialize for Driver {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.name())
     }
 }
 
@@ -349,8 +357,8 @@ impl Database {
             true => Err(format!("databases with driver = {name:?} do not support {setting}")),
             false => Ok(()),
         };
-        lacks("server", self.server.is_some() && self.driver != Driver::Informix)?;
-        if self.driver == Driver::Postgresql {
+        lacks("server", self.server.is_some() && self.driver.0.setting("server").is_none())?;
+        if self.driver.is_postgres() {
             return Ok(());
         }
         let statement = Some(PoolMode::Statement);
@@ -436,7 +444,7 @@ impl Database {
     /// none.
     fn tls(&self) -> Result<Tls, String> {
         let [roots, certificate, key] = [&self.sslrootcert, &self.sslcert, &self.sslkey].map(Option::as_deref);
-        Tls::new(self.driver.row(), self.sslmode, roots, certificate, key).map_err(|error| error.to_string())
+        Tls::new(self.driver.0, self.sslmode, roots, certificate, key).map_err(|error| error.to_string())
     }
 
     /// TLS to a host, or to a Unix socket, whose name begins with a slash.
@@ -446,6 +454,25 @@ impl Database {
     pub fn encryption(&self, host: &str) -> Result<Encryption, Fatal> {
         let tls = self.tls().map_err(|what| Fatal::new(FatalKind::UnusableSetting, what))?;
         Ok(tls.at(host, host.starts_with('/')))
+    }
+
+    /// The settings of a session of another database than PostgreSQL.
+    pub fn front_settings(&self) -> Settings {
+        let driver = self.driver.0;
+        let mut settings = Settings::new(driver, Product::Daemon);
+        let own = [
+            ("server", self.server.as_deref().unwrap_or_default()),
+            // As PostgreSQL counts them.
+            ("client_found_rows", "1"),
+            // The loop does not resume a session.
+            ("keep_cas", "1"),
+        ];
+        for (name, value) in own {
+            if driver.setting(name).is_some() {
+                settings.choose(name, value);
+            }
+        }
+        settings
     }
 
     /// How long a client waits for a server connection.

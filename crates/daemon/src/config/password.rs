@@ -1,7 +1,7 @@
 //! Where the password for a login comes from.
 
+use super::Database;
 use super::passfile;
-use super::{Database, Driver};
 use crate::limits::PASSWORD_COMMAND;
 use crate::secret::Secret;
 use headrace_core::{Fatal, FatalKind};
@@ -32,7 +32,7 @@ impl Database {
             return Ok(self.password.clone());
         }
         // libpq's file is for PostgreSQL's servers, unless another one is named.
-        let default = || if self.driver == Driver::Postgresql { default_passfile() } else { None };
+        let default = || if self.driver.is_postgres() { default_passfile() } else { None };
         let Some(path) = self.passfile.clone().or_else(default) else { return Ok(None) };
         let host = if host.starts_with('/') { "localhost" } else { host };
         passfile::find(&path, [host, &port.to_string(), dbname, user])

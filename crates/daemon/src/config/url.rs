@@ -1,7 +1,7 @@
 //! Databases of the configuration that are given as a URL.
 
 use super::database::is_number;
-use headrace_drivers::{Driver, Error, Id, Kind, Place, Product, Settings, Sockets};
+use headrace_drivers::{Database as _, Driver, Error, Kind, Place, Postgres, Product, Settings, Sockets};
 use toml::{Table, Value};
 use zeroize::Zeroizing;
 
@@ -53,7 +53,7 @@ pub fn expand(database: &mut Table) -> Result<bool, String> {
 }
 
 fn default_port(driver: &str) -> Option<i64> {
-    let driver = Driver::of_scheme(driver).filter(|driver| driver.id != Id::Postgres)?;
+    let driver = Driver::of_scheme(driver).filter(|driver| **driver != *Postgres::DRIVER)?;
     Some(driver.port.into())
 }
 

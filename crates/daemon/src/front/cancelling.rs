@@ -8,9 +8,9 @@ use super::session::Session;
 use crate::limits::{CANCEL_AGAIN, RESET_TIMEOUT};
 use crate::lock;
 use headrace_connection::Connection;
-use headrace_core::{Cancellation, Fatal, Interrupt};
-use headrace_io::TcpOptions;
-use headrace_io::tokio::cancel as send_cancel;
+use headrace_core::Fatal;
+use headrace_drivers::Repeats;
+use headrace_io::{CancelSent, TcpOptions};
 use std::time::{Duration, Instant};
 use tokio::time::timeout;
 
@@ -27,19 +27,11 @@ impl<B: Backend> Session<'_, B> {
         }
         lent.server.client.connection.machine.pause();
         let sent = timeout(RESET_TIMEOUT, try_to_cancel(&mut lent.server, &self.pool)).await;
-        let later = matches!(sent, Ok(Ok(Sent::NotYet)));
+        let later = matches!(sent, Ok(Ok(false)));
         self.cancelling = Some(Instant::now() + if later { SOON } else { CANCEL_AGAIN });
         lent.server.client.connection.machine.cancel_sent();
         lent.server.client.connection.machine.unpause();
     }
-}
-
-/// What became of a cancel request.
-enum Sent {
-    /// The server has it, or does not need it.
-    Done,
-    /// The server cannot take it yet.
-    NotYet,
 }
 
 /// Cancels what a session works on.
@@ -47,7 +39,7 @@ enum Sent {
 /// # Errors
 /// [`Fatal`]: the server was not reached.
 pub(super) async fn cancel<B: Backend>(server: &mut Server<B>, pool: &Pool<B>) -> Result<(), Fatal> {
-    while let Sent::NotYet = try_to_cancel(server, pool).await? {
+    while !try_to_cancel(server, pool).await? {
         tokio::time::sleep(SOON).await;
     }
     Ok(())
@@ -70,29 +62,20 @@ pub(super) async fn cancel_until<B: Backend>(
     }
 }
 
-/// Sends one request, in the way that its protocol has.
-async fn try_to_cancel<B: Backend>(server: &mut Server<B>, pool: &Pool<B>) -> Result<Sent, Fatal> {
-    let client = &mut server.client;
-    if client.connection.machine.only_fetches() {
-        return Ok(Sent::Done);
-    }
-    match client.connection.machine.cancellation() {
-        Cancellation::Impossible => {}
-        Cancellation::Message(message) => send_cancel(&server.address, &TcpOptions::default(), message).await?,
-        Cancellation::Statement(statement) => {
+/// Sends one request, in the way that its protocol has; returns false if that has to be tried again.
+async fn try_to_cancel<B: Backend>(server: &mut Server<B>, pool: &Pool<B>) -> Result<bool, Fatal> {
+    match server.client.send_cancel(&server.address, &TcpOptions::default()).await? {
+        CancelSent::Done => Ok(true),
+        CancelSent::Later => Ok(false),
+        CancelSent::Statement(statement) => {
             let mut other = server.open_beside(pool).await?;
             let (handler, slot) = Handler::new(Vec::new(), plain(), ROOM);
-            other.connection.machine.submit(B::execute(statement.into(), true), handler);
+            other.connection.machine.submit(B::execute(statement.into(), Repeats::Once), handler);
             other.drive((), |_| lock(&slot).outcome.is_some()).await?;
             other.close(());
+            Ok(true)
         }
-        Cancellation::UrgentByte(byte) => match client.connection.machine.interrupt(Instant::now()) {
-            Interrupt::Send => client.urge(byte).map_err(|error| Fatal::gone(error.to_string()))?,
-            Interrupt::Needless => {}
-            Interrupt::Later => return Ok(Sent::NotYet),
-        },
     }
-    Ok(Sent::Done)
 }
 
 /// Waits until then; for ever without a time.

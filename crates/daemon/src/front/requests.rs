@@ -21,6 +21,7 @@ use headrace_connection::Connection;
 use headrace_core::{
     Diagnostics, Discarded, ErrorClass, Fatal, Mismatch, MismatchKind, Outcome, Sink, TransactionStatus, Verb,
 };
+use headrace_drivers::Repeats;
 use headrace_io::Progress;
 use headrace_io::tokio::Client;
 use headrace_postgres::messages::frontend::message;
@@ -68,7 +69,8 @@ impl<E> Running<E> {
         plan.several = is_text;
         let shape = plan.shape;
         let (handler, slot) = Handler::new(values, plan, ROOM);
-        let id = client.connection.machine.submit(B::execute(server.sql.clone(), is_text), handler);
+        let repeats = if is_text { Repeats::Once } else { Repeats::Often };
+        let id = client.connection.machine.submit(B::execute(server.sql.clone(), repeats), handler);
         // The simple protocol has no NoData.
         let describes = describes && !is_text;
         let changes_session = server.pins.and_then(Pin::left).is_some();

@@ -1,19 +1,23 @@
 //! A session of a server that is not PostgreSQL's, which is lent to one client after the other.
 
-use super::backend::{Backend, Login};
+use super::backend::Backend;
 use super::requests::has_executed;
 use crate::config::addresses;
-use crate::limits::{DESCRIBED_FOR, RESET_TIMEOUT};
+use crate::limits::{DESCRIBED_FOR, FRONT_STATEMENTS, RESET_TIMEOUT};
 use crate::pool::ServerConnection;
 use crate::postgres::server::NotOpened;
 use crate::traffic::TrafficClass;
 use headrace_core::{Fatal, FatalKind, Verb};
+use headrace_drivers::{Login, Unusable};
 use headrace_io::tokio::Client;
 use headrace_io::{Address, TcpOptions};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 use tokio::time::timeout;
+
+/// The name that servers know the daemon by.
+const PROGRAM: &str = "headraced";
 
 /// A pool of such sessions.
 pub type Pool<B> = crate::pool::Pool<Server<B>>;
@@ -123,13 +127,20 @@ impl<B: Backend> Server<B> {
             None => pool.database.password_for(host, port, pool.user(), pool.name()).await?,
         };
         let connection = B::connection(&Login {
-            database: &pool.database,
-            host,
-            ip: &ip,
+            settings: &pool.database.front_settings(),
+            host: &ip,
             port,
+            is_local: host.starts_with('/'),
             user: pool.user(),
-            name: pool.name(),
-            password: password.as_ref(),
+            password: password.as_ref().map(|password| password.reveal().as_bytes()),
+            database: Some(pool.name()),
+            encryption: &pool.database.encryption(host)?,
+            program: PROGRAM,
+            statements: FRONT_STATEMENTS,
+        })
+        .map_err(|unusable| match unusable {
+            Unusable::Setting(error) => Fatal::new(FatalKind::UnusableSetting, error.to_string()),
+            Unusable::Fatal(fatal) => fatal,
         })?;
         let client = Client::open(&address, &TcpOptions::default(), connection, ()).await?;
         if !client.connection.machine.is_ready() {

@@ -1,6 +1,6 @@
 //! The types of other databases as PostgreSQL's.
 
-use headrace_core::column::{Column, Fraction, Kind, Native, Part};
+use headrace_core::column::{Column, Fraction, Kind, Part};
 use headrace_postgres::types::{Oid, oid};
 
 /// The type of a parameter whose type the server does not tell. It is in the range of users' types, so that clients which
@@ -35,10 +35,7 @@ impl Target {
 
 impl From<&Column> for Target {
     fn from(column: &Column) -> Self {
-        let is_fixed = match &column.native {
-            Native::MySql { org_table: table, .. } | Native::Cubrid { class: table, .. } => !table.is_empty(),
-            Native::Informix { .. } | Native::Postgres { .. } => true,
-        };
+        let is_fixed = column.native.is_fixed();
         Self { modifier: modifier(&column.kind), is_fixed, ..Self::new(&column.name, of_kind(&column.kind)) }
     }
 }

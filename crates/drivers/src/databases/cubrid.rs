@@ -1,10 +1,16 @@
 //! CUBRID.
 
 use crate::Kind::{Ignored, List, Milliseconds, Seconds, Secret, Switch, Text};
-use crate::{Driver, Id, Setting, Sockets, TlsNames, common};
+use super::common;
+use crate::{Database, Driver, Error, Login, Repeats, Setting, Sockets, TlsNames, Unusable};
+use headrace_connection::Connection;
+use headrace_core::{CodeSet, ResponseHandler, WriteBuffer};
+use headrace_cubrid::machine::{self, Columns, Execute, Machine, Options, Request, Rows};
+use headrace_cubrid::messages::server::ServerError;
+use std::fmt::Debug;
+use std::sync::Arc;
 
-pub(crate) static DRIVER: Driver = Driver {
-    id: Id::Cubrid,
+static DRIVER: Driver = Driver {
     name: "cubrid",
     title: "CUBRID",
     schemes: &["cubrid"],
@@ -12,6 +18,7 @@ pub(crate) static DRIVER: Driver = Driver {
     sockets: Sockets::None,
     negotiates_tls: false,
     tls: TlsNames { mode: "sslmode", roots: "sslrootcert", client: None, switch: Some("ssl") },
+    has_system_user: false,
     has_session_variables: false,
     ignores_case_of_aliases: true,
     rewritten: &[],
@@ -58,3 +65,62 @@ pub(crate) static DRIVER: Driver = Driver {
         Setting::new("logtraceapi", Ignored, "Without effect."),
     ],
 };
+
+/// CUBRID.
+#[derive(Debug)]
+pub struct Cubrid;
+
+impl Database for Cubrid {
+    const DRIVER: &'static Driver = &DRIVER;
+
+    type Columns = Arc<Columns>;
+    type Error = ServerError;
+    type Request = Request;
+    type Machine<H>
+        = Machine<H>
+    where
+        H: ResponseHandler<Columns = Self::Columns, ServerError = Self::Error> + Debug + Send + 'static;
+
+    fn connection<H>(login: &Login<'_>) -> Result<Connection<Machine<H>>, Unusable>
+    where
+        H: ResponseHandler<Columns = Self::Columns, ServerError = Self::Error> + Debug + Send + 'static,
+    {
+        let options = Options {
+            host: login.host.to_owned(),
+            port: login.port,
+            database: login.database.unwrap_or_default().to_owned(),
+            user: login.user.to_owned(),
+            password: login.password().map(machine::Secret),
+            tls: login.encryption.settings().is_some(),
+            keeps_cas: login.settings.switch("keep_cas", false)?,
+            codeset: codeset(login.settings.text("charset"))?,
+            ..Options::default()
+        };
+        let mut write_buffer = WriteBuffer::new();
+        let machine = Machine::new(&options, login.statements, &mut write_buffer)?;
+        Ok(Connection::new(Box::new(machine), write_buffer, login.encryption.settings().cloned()))
+    }
+
+    fn execute(sql: Arc<str>, _: Repeats) -> Request {
+        Request::Execute(Execute { sql, rows: Rows::One, begin: false })
+    }
+
+    fn prepare(sql: Arc<str>) -> Request {
+        Request::Prepare { sql }
+    }
+}
+
+/// The encoding of the database, by Python's names for it, of which the case and the hyphens do not matter.
+fn codeset(charset: Option<&str>) -> Result<CodeSet, Error> {
+    let Some(charset) = charset else { return Ok(CodeSet::default()) };
+    let name = match charset.to_ascii_lowercase().replace(['-', '_'], "").as_str() {
+        "utf8" => "utf8",
+        "euckr" => "euckr",
+        "iso88591" | "latin1" => "iso88591",
+        _ => {
+            let what = format!("charset={charset:?} is not one of utf-8, euc-kr, iso-8859-1");
+            return Err(Error::Unsupported(what));
+        }
+    };
+    CodeSet::of_locale(name).ok_or_else(|| Error::invalid(format!("charset={charset:?} is not known")))
+}

@@ -1,10 +1,18 @@
 //! Informix.
 
 use crate::Kind::{Number, Object, Seconds, Secret, Text};
-use crate::{Driver, Id, Setting, Sockets, TlsNames, common};
+use super::common;
+use crate::{Database, Driver, Error, Login, Repeats, Setting, Sockets, TlsNames, Unusable};
+use headrace_connection::Connection;
+use headrace_core::{ResponseHandler, WriteBuffer};
+use headrace_informix::LOGIN_VARIABLES;
+use headrace_informix::machine::{self, Columns, Execute, Machine, Options, Request, Rows};
+use headrace_informix::messages::server::ServerError;
+use std::collections::BTreeMap;
+use std::fmt::Debug;
+use std::sync::Arc;
 
-pub(crate) static DRIVER: Driver = Driver {
-    id: Id::Informix,
+static DRIVER: Driver = Driver {
     name: "informix",
     title: "Informix",
     schemes: &["informix"],
@@ -12,6 +20,7 @@ pub(crate) static DRIVER: Driver = Driver {
     sockets: Sockets::None,
     negotiates_tls: false,
     tls: TlsNames { mode: "sslmode", roots: "sslrootcert", client: None, switch: None },
+    has_system_user: false,
     has_session_variables: true,
     ignores_case_of_aliases: false,
     rewritten: &[],
@@ -44,3 +53,72 @@ pub(crate) static DRIVER: Driver = Driver {
         Setting::new("env", Object, "Variables of the session, such as DB_LOCALE, by their names."),
     ],
 };
+
+/// Informix.
+#[derive(Debug)]
+pub struct Informix;
+
+impl Database for Informix {
+    const DRIVER: &'static Driver = &DRIVER;
+
+    type Columns = Arc<Columns>;
+    type Error = ServerError;
+    type Request = Request;
+    type Machine<H>
+        = Machine<H>
+    where
+        H: ResponseHandler<Columns = Self::Columns, ServerError = Self::Error> + Debug + Send + 'static;
+
+    fn connection<H>(login: &Login<'_>) -> Result<Connection<Machine<H>>, Unusable>
+    where
+        H: ResponseHandler<Columns = Self::Columns, ServerError = Self::Error> + Debug + Send + 'static,
+    {
+        let server = login.settings.text("server").ok_or_else(|| {
+            Error::invalid("no server was named: the setting server is the DBSERVERNAME of the instance")
+        })?;
+        let (environment, session) = variables(&login.settings.variables);
+        let options = Options {
+            user: login.user.to_owned(),
+            password: login.password().map(machine::Secret),
+            server: server.to_owned(),
+            database: login.database.map(str::to_owned),
+            environment,
+            session,
+            tls: login.encryption.settings().is_some(),
+            program: login.settings.text("application_name").unwrap_or(login.program).to_owned(),
+            ..Options::default()
+        };
+        let mut write_buffer = WriteBuffer::new();
+        let machine = Machine::new(options, login.statements, &mut write_buffer)?;
+        Ok(Connection::new(Box::new(machine), write_buffer, login.encryption.settings().cloned()))
+    }
+
+    fn execute(sql: Arc<str>, _: Repeats) -> Request {
+        Request::Execute(Execute { sql, rows: Rows::One, begin: false, strategy: None })
+    }
+
+    fn prepare(sql: Arc<str>) -> Request {
+        Request::Prepare { sql }
+    }
+}
+
+/// Names and values.
+type Variables = Vec<(String, String)>;
+
+/// The variables of the login, and those of the session, as `headrace.informix` sends them.
+fn variables(given: &BTreeMap<String, String>) -> (Variables, Variables) {
+    let locale = given.get("DB_LOCALE").map_or("en_US.8859-1", String::as_str);
+    let usual = [
+        ("CLIENT_LOCALE", locale),
+        ("CLNT_PAM_CAPABLE", "1"),
+        ("DBDATE", "Y4MD-"),
+        ("DBPATH", "."),
+        ("DBTEMP", "/tmp"),
+        ("IFX_UPDDESC", "1"),
+        ("NODEFDAC", "no"),
+        ("SUBQCACHESZ", "10"),
+    ];
+    let mut all: BTreeMap<String, String> = usual.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
+    all.extend(given.clone());
+    all.into_iter().partition(|(name, _)| LOGIN_VARIABLES.contains(&name.as_str()))
+}

@@ -1,7 +1,15 @@
 //! MySQL and MariaDB: the settings of MySQLdb, PyMySQL and libmysqlclient, and those of headrace.
 
 use crate::Kind::{Choice, Ignored, List, Number, Only, Path, Refused, Seconds, Secret, Switch, Text};
-use crate::{Driver, Id, Setting, Sockets, TlsNames, common};
+use super::common;
+use crate::{Database, Driver, Encryption, Login, Repeats, Setting, Sockets, TlsNames, Unusable};
+use headrace_connection::Connection;
+use headrace_core::{ResponseHandler, WriteBuffer};
+use headrace_mysql::auth;
+use headrace_mysql::machine::{AsText, Columns, Execute, Machine, Options, Request, Rows, Tls};
+use headrace_mysql::packets::reply::ServerError;
+use std::fmt::Debug;
+use std::sync::Arc;
 
 /// libpq's names of the modes, which headraced and URLs have too.
 const LIKE_LIBPQ: &[&str] = &[
@@ -18,8 +26,7 @@ const LIKE_LIBPQ: &[&str] = &[
     "verify-full",
 ];
 
-pub(crate) static DRIVER: Driver = Driver {
-    id: Id::MySql,
+static DRIVER: Driver = Driver {
     name: "mysql",
     title: "MySQL and MariaDB",
     schemes: &["mysql", "mariadb"],
@@ -30,6 +37,7 @@ pub(crate) static DRIVER: Driver = Driver {
     },
     negotiates_tls: true,
     tls: TlsNames { mode: "ssl_mode", roots: "ssl_ca", client: Some(["ssl_cert", "ssl_key"]), switch: None },
+    has_system_user: true,
     has_session_variables: false,
     ignores_case_of_aliases: false,
     rewritten: &[],
@@ -137,3 +145,60 @@ pub(crate) static DRIVER: Driver = Driver {
         Setting::new("bind_address", Refused("the system chooses the local address"), "Refused."),
     ],
 };
+
+/// MySQL and MariaDB.
+#[derive(Debug)]
+pub struct MySql;
+
+impl Database for MySql {
+    const DRIVER: &'static Driver = &DRIVER;
+
+    type Columns = Arc<Columns>;
+    type Error = ServerError;
+    type Request = Request;
+    type Machine<H>
+        = Machine<H>
+    where
+        H: ResponseHandler<Columns = Self::Columns, ServerError = Self::Error> + Debug + Send + 'static;
+
+    fn connection<H>(login: &Login<'_>) -> Result<Connection<Machine<H>>, Unusable>
+    where
+        H: ResponseHandler<Columns = Self::Columns, ServerError = Self::Error> + Debug + Send + 'static,
+    {
+        let program = login.settings.text("program_name").unwrap_or(login.program);
+        let options = Options {
+            user: login.user.to_owned(),
+            password: login.password().map(auth::Secret),
+            database: login.database.map(str::to_owned),
+            tls: match login.encryption {
+                Encryption::No => Tls::No,
+                Encryption::Prefer(_) => Tls::Prefer,
+                Encryption::Require(_) => Tls::Require,
+            },
+            local: login.is_local,
+            found_rows: login.settings.switch("client_found_rows", false)?,
+            attributes: vec![("program_name".to_owned(), program.to_owned())],
+            ..Options::default()
+        };
+        let machine = Machine::new(options, login.statements)?;
+        Ok(Connection::new(Box::new(machine), WriteBuffer::new(), login.encryption.settings().cloned()))
+    }
+
+    fn execute(sql: Arc<str>, repeats: Repeats) -> Request {
+        match repeats {
+            Repeats::Once => Request::Query { sql, infile: false },
+            Repeats::Often => {
+                Request::Execute(Execute { sql, rows: Rows::One, text: AsText::IfUnprepared, cursor: None })
+            }
+        }
+    }
+
+    fn prepare(sql: Arc<str>) -> Request {
+        Request::Prepare { sql }
+    }
+
+    /// COM_RESET_CONNECTION keeps the default schema, which USE may have changed.
+    fn reset(name: &str) -> Option<Vec<Request>> {
+        Some(vec![Request::ResetConnection, Request::InitDb { schema: name.into() }])
+    }
+}

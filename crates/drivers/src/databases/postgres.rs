@@ -1,14 +1,22 @@
 //! PostgreSQL: libpq's settings ("Parameter Key Words", PostgreSQL manual), and those of headrace.
 
 use crate::Kind::{Choice, Ignored, List, Only, Path, Refused, Seconds, Secret, Switch, Text};
-use crate::{Driver, Id, Setting, Sockets, TlsNames, common};
+use super::common;
+use crate::{Database, Driver, Encryption, Login, Repeats, Setting, Sockets, TlsNames, Unusable};
+use headrace_connection::Connection;
+use headrace_core::{ResponseHandler, WriteBuffer};
+use headrace_postgres::machine::{
+    self, Binding, Columns, Execute, Machine, Options, Prepare, Purpose, Request,
+};
+use headrace_postgres::messages::backend::ServerError;
+use std::fmt::Debug;
+use std::sync::Arc;
 
 const NO_REVOCATION: &str = "headrace does not read revocation lists";
 const NO_OAUTH: &str = "headrace has no OAuth; where the server takes a token as the password, give it as that";
 const TLS_VERSIONS: &[&str] = &["TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"];
 
-pub(crate) static DRIVER: Driver = Driver {
-    id: Id::Postgres,
+static DRIVER: Driver = Driver {
     name: "postgresql",
     title: "PostgreSQL",
     schemes: &["postgresql", "postgres"],
@@ -16,6 +24,7 @@ pub(crate) static DRIVER: Driver = Driver {
     sockets: Sockets::InFolder { prefix: ".s.PGSQL.", folders: &["/var/run/postgresql", "/tmp"] },
     negotiates_tls: true,
     tls: TlsNames { mode: "sslmode", roots: "sslrootcert", client: Some(["sslcert", "sslkey"]), switch: None },
+    has_system_user: true,
     has_session_variables: false,
     ignores_case_of_aliases: false,
     // As JDBC's URLs have it, and libpq understands it.
@@ -169,3 +178,67 @@ pub(crate) static DRIVER: Driver = Driver {
         Setting::new("sslcompression", Ignored, "Without effect."),
     ],
 };
+
+/// PostgreSQL.
+#[derive(Debug)]
+pub struct Postgres;
+
+impl Database for Postgres {
+    const DRIVER: &'static Driver = &DRIVER;
+
+    type Columns = Arc<Columns>;
+    type Error = ServerError;
+    type Request = Request;
+    type Machine<H>
+        = Machine<H>
+    where
+        H: ResponseHandler<Columns = Self::Columns, ServerError = Self::Error> + Debug + Send + 'static;
+
+    fn connection<H>(login: &Login<'_>) -> Result<Connection<Machine<H>>, Unusable>
+    where
+        H: ResponseHandler<Columns = Self::Columns, ServerError = Self::Error> + Debug + Send + 'static,
+    {
+        // It is for whoever sends the statements; what it is otherwise is found out before the server is asked.
+        login.settings.switch("prepared", true)?;
+        let name = login.settings.text("application_name").or_else(|| login.settings.text("fallback_application_name"));
+        let mut parameters = vec![
+            ("user".to_owned(), login.user.to_owned()),
+            ("database".to_owned(), login.database.unwrap_or(login.user).to_owned()),
+            ("application_name".to_owned(), name.unwrap_or(login.program).to_owned()),
+            ("client_encoding".to_owned(), "UTF8".to_owned()),
+        ];
+        parameters.extend(login.settings.text("options").map(|options| ("options".to_owned(), options.to_owned())));
+        let options = Options {
+            purpose: Purpose::Session,
+            user: login.user.to_owned(),
+            parameters,
+            password: login.password().map(machine::Secret),
+            tls: match login.encryption {
+                Encryption::No => machine::Tls::No,
+                Encryption::Prefer(_) => machine::Tls::Prefer,
+                Encryption::Require(_) => machine::Tls::Require,
+            },
+            binding: Binding::Prefer,
+            methods: Vec::new(),
+        };
+        let mut write_buffer = WriteBuffer::new();
+        let machine = Machine::new(options, login.statements, &mut write_buffer);
+        Ok(Connection::new(Box::new(machine), write_buffer, login.encryption.settings().cloned()))
+    }
+
+    fn execute(sql: Arc<str>, repeats: Repeats) -> Request {
+        let mut execute = Execute::new(sql);
+        if repeats == Repeats::Once {
+            execute.prepare = Prepare::Unnamed;
+        }
+        Request::Execute(execute)
+    }
+
+    fn prepare(sql: Arc<str>) -> Request {
+        Request::Describe { sql }
+    }
+
+    fn reset(_: &str) -> Option<Vec<Request>> {
+        Some(vec![Request::Script { sql: "DISCARD ALL".into(), prelude: None, copy: false }])
+    }
+}

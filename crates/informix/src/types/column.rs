@@ -3,11 +3,37 @@
 use super::decode::Inner;
 use super::{Decoder, qualifier};
 use crate::messages::server::Field;
-use headrace_core::column::{Column, Fraction, Kind, Native, Part};
+use headrace_core::column::{Column, Fraction, Kind, Native, NativeType, Part};
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// Flag of a type word: no value is NULL.
 const NOT_NULL: u16 = 0x0100;
+
+/// The type of a column as SQ_DESCRIBE has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InformixType {
+    /// The type's number in the low byte, flags above.
+    pub type_word: u16,
+    /// The number of an extended type, 0 for a built-in one.
+    pub extended_id: i32,
+    /// The name of an extended type, or empty.
+    pub type_name: Arc<str>,
+    /// The encoded length: bytes, or digits, or the qualifier of a DATETIME or INTERVAL.
+    pub length: i32,
+}
+
+impl NativeType for InformixType {
+    fn system(&self) -> &'static str {
+        "INFORMIX"
+    }
+    fn type_name(&self) -> Option<Cow<'_, str>> {
+        Some(super::name(self.type_word, &self.type_name, self.length).into())
+    }
+    fn identification(&self) -> String {
+        if self.type_name.is_empty() { self.type_word.to_string() } else { self.type_name.to_string() }
+    }
+}
 
 /// The columns that the server describes as `fields`, which are decoded by `decoders`.
 pub fn columns(fields: &[Field], decoders: &[Decoder]) -> Arc<[Column]> {
@@ -15,12 +41,12 @@ pub fn columns(fields: &[Field], decoders: &[Decoder]) -> Arc<[Column]> {
         name: field.name.as_str().into(),
         kind: kind(field, decoder),
         nullable: Some(field.type_word & NOT_NULL == 0),
-        native: Native::Informix {
+        native: Native::new(InformixType {
             type_word: field.type_word,
             extended_id: field.extended_id,
             type_name: field.type_name.as_str().into(),
             length: field.length,
-        },
+        }),
     };
     fields.iter().zip(decoders).map(column).collect()
 }

@@ -9,7 +9,7 @@ pub mod packed;
 pub mod put;
 pub mod returned;
 
-pub use column::columns;
+pub use column::{InformixType, columns};
 pub use decode::{Decoder, decode_row};
 
 /// Type numbers, the low byte of a type word.

@@ -2,8 +2,49 @@
 
 use super::Decoder;
 use crate::packets::column::Column as Field;
-use headrace_core::column::{Column, Fraction, Kind, Native, Part};
+use headrace_core::column::{Column, Fraction, Kind, Native, NativeType, Part};
+use std::borrow::Cow;
 use std::sync::Arc;
+
+/// The type of a column as its definition has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MySqlType {
+    /// The type's number: `enum_field_types`.
+    pub type_number: u8,
+    /// The type's name in SQL.
+    pub type_name: Arc<str>,
+    /// The column's flags.
+    pub flags: u16,
+    /// The number of its collation; 63 for bytes and numbers.
+    pub collation: u16,
+    /// The longest value in bytes; for BIT in bits.
+    pub length: u32,
+    /// Digits after the point; 31 if they vary.
+    pub decimals: u8,
+    /// The alias of its table.
+    pub table: Arc<str>,
+    /// The name of the table that it is a column of, or empty: an expression's may be of another type once the server
+    /// knows the parameters.
+    pub org_table: Arc<str>,
+}
+
+impl NativeType for MySqlType {
+    fn system(&self) -> &'static str {
+        "MYSQL"
+    }
+    fn type_name(&self) -> Option<Cow<'_, str>> {
+        Some((&*self.type_name).into())
+    }
+    fn identification(&self) -> String {
+        self.type_name.to_string()
+    }
+    fn takes_bits_as_bytes(&self) -> bool {
+        true
+    }
+    fn is_fixed(&self) -> bool {
+        !self.org_table.is_empty()
+    }
+}
 
 /// The columns that the server defines as `fields`, which are decoded by `decoders`.
 pub fn columns(fields: &[Field], decoders: &[Decoder]) -> Arc<[Column]> {
@@ -11,7 +52,7 @@ pub fn columns(fields: &[Field], decoders: &[Decoder]) -> Arc<[Column]> {
         name: field.name.as_str().into(),
         kind: kind(field, *decoder),
         nullable: Some(field.is_nullable()),
-        native: Native::MySql {
+        native: Native::new(MySqlType {
             type_number: field.kind.0,
             type_name: field.type_name().into(),
             flags: field.flags.bits(),
@@ -20,7 +61,7 @@ pub fn columns(fields: &[Field], decoders: &[Decoder]) -> Arc<[Column]> {
             decimals: field.decimals,
             table: field.table.as_str().into(),
             org_table: field.org_table.as_str().into(),
-        },
+        }),
     };
     fields.iter().zip(decoders).map(column).collect()
 }
@@ -126,7 +167,7 @@ mod tests {
         let kinds: Vec<_> = columns.iter().map(|column| column.kind.clone()).collect();
         assert_eq!(kinds, [Kind::Text, Kind::Uuid, Kind::Json, Kind::Inet, Kind::Bytes]);
         assert_eq!(columns[0].nullable, Some(false));
-        let Native::MySql { type_name, .. } = &columns[2].native else { panic!("a column of MySQL's") };
+        let MySqlType { type_name, .. } = columns[2].native.of().expect("a column of MySQL's");
         assert_eq!(&**type_name, "json");
     }
 }

@@ -13,7 +13,7 @@ mod load;
 mod name;
 mod text;
 
-pub use column::columns;
+pub use column::{MySqlType, columns};
 pub use decode::{Cell, decode_binary_row, find_binary_cells};
 pub use decoder::Decoder;
 pub use encode::{Lists, Target, encode_param, encode_param_for_mysql};

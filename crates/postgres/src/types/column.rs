@@ -4,12 +4,40 @@ use super::builtin::{self, Scalar};
 use super::registry::{self, Attribute, TypeRegistry};
 use super::{Oid, oid};
 use crate::messages::backend::Field;
-use headrace_core::column::{Column, Fraction, Kind, Native, Part};
+use headrace_core::column::{Column, Fraction, Kind, Native, NativeType, Part};
 use headrace_core::limits;
+use std::borrow::Cow;
 use std::sync::Arc;
 
 /// The offset between a type modifier and the number that it represents: `VARHDRSZ`.
 const HEADER: i32 = 4;
+
+/// The type of a column as RowDescription has it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PostgresType {
+    /// The type's number: `pg_type.oid`.
+    pub type_oid: Oid,
+    /// The type's modifier, -1 for none.
+    pub type_modifier: i32,
+    /// The type's size in bytes, negative for variable ones.
+    pub type_size: i16,
+    /// The table that the column is of, or 0.
+    pub table_oid: u32,
+    /// Its number in that table, or 0.
+    pub column_number: i16,
+}
+
+impl NativeType for PostgresType {
+    fn system(&self) -> &'static str {
+        "POSTGRESQL"
+    }
+    fn type_name(&self) -> Option<Cow<'_, str>> {
+        super::name(self.type_oid).map(Cow::Borrowed)
+    }
+    fn identification(&self) -> String {
+        self.type_oid.to_string()
+    }
+}
 
 /// The columns that the server describes as `fields`.
 pub fn columns(registry: &TypeRegistry, fields: &[Field]) -> Arc<[Column]> {
@@ -17,13 +45,13 @@ pub fn columns(registry: &TypeRegistry, fields: &[Field]) -> Arc<[Column]> {
         name: field.name.as_str().into(),
         kind: kind(registry, field.type_oid, field.type_modifier, 0),
         nullable: None,
-        native: Native::Postgres {
+        native: Native::new(PostgresType {
             type_oid: field.type_oid,
             type_modifier: field.type_modifier,
             type_size: field.type_size,
             table_oid: field.table,
             column_number: field.number,
-        },
+        }),
     };
     fields.iter().map(column).collect()
 }

@@ -21,7 +21,7 @@ mod write;
 
 pub(crate) use builtin::is_multirange_of;
 pub use builtin::name;
-pub use column::{columns, kinds, precision_and_scale, size};
+pub use column::{PostgresType, columns, kinds, precision_and_scale, size};
 pub use copy_binary::{decode_binary_row, encode_binary_row};
 pub use copy_text::{decode_text_line, encode_text_row};
 pub use decode::{Decoder, decode_row, find_cells};

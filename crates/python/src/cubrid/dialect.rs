@@ -5,10 +5,11 @@ use crate::columns;
 use crate::engine::Dialect;
 use crate::errors;
 use crate::query::Query;
-use headrace_core::column::Native;
 use headrace_core::{Column, ValueKind};
-use headrace_cubrid::machine::{Columns, Machine};
-use headrace_cubrid::messages::server::{Origin, ServerError};
+use headrace_drivers::protocols::cubrid;
+use headrace_drivers::protocols::cubrid::machine::{Columns, Machine};
+use headrace_drivers::protocols::cubrid::messages::server::{Origin, ServerError};
+use headrace_drivers::protocols::cubrid::types::CubridType;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::convert::Infallible;
@@ -42,15 +43,15 @@ impl Dialect for Cubrid {
         errors::made(built())
     }
     fn convert(_: &CubridMachine, py: Python<'_>, sql: &str, _: bool) -> PyResult<Query> {
-        Query::new(py, headrace_cubrid::lexer::convert(sql))
+        Query::new(py, cubrid::lexer::convert(sql))
     }
     fn is_several(_: &CubridMachine, sql: &str) -> bool {
-        headrace_cubrid::lexer::is_several(sql)
+        cubrid::lexer::is_several(sql)
     }
 
     /// Name, type number, SQL name of the type, precision, scale, character set, table, whether it can be NULL.
     fn field<'py>(py: Python<'py>, column: &Column) -> PyResult<Bound<'py, PyTuple>> {
-        let Native::Cubrid { type_number, type_name, precision, scale, charset, class } = &column.native else {
+        let Some(CubridType { type_number, type_name, precision, scale, charset, class }) = column.native.of() else {
             return Err(columns::foreign(py));
         };
         (&*column.name, type_number, &**type_name, precision, scale, charset, &**class, column.nullable)

@@ -5,8 +5,8 @@ use crate::errors;
 use crate::globals::globals;
 use crate::wire::setup::{Prepared, get, statements, tls_settings};
 use headrace_core::{CodeSet, WriteBuffer};
-use headrace_cubrid::machine::{Options, Secret};
-use headrace_cubrid::types::code;
+use headrace_drivers::protocols::cubrid::machine::{Options, Secret};
+use headrace_drivers::protocols::cubrid::types::code;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

@@ -5,11 +5,12 @@ use crate::columns;
 use crate::engine::Dialect;
 use crate::errors;
 use crate::query::Query;
-use headrace_core::column::{Kind, Native};
+use headrace_core::column::Kind;
 use headrace_core::{Column, ValueKind};
-use headrace_informix::machine::{Columns, Machine};
-use headrace_informix::messages::server::ServerError;
-use headrace_informix::types::{self, code};
+use headrace_drivers::protocols::informix;
+use headrace_drivers::protocols::informix::machine::{Columns, Machine};
+use headrace_drivers::protocols::informix::messages::server::ServerError;
+use headrace_drivers::protocols::informix::types::{self, InformixType, code};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::convert::Infallible;
@@ -40,15 +41,15 @@ impl Dialect for Informix {
         errors::made(built())
     }
     fn convert(_: &IfxMachine, py: Python<'_>, sql: &str, _: bool) -> PyResult<Query> {
-        Query::new(py, headrace_informix::lexer::convert(sql))
+        Query::new(py, informix::lexer::convert(sql))
     }
     fn is_several(_: &IfxMachine, sql: &str) -> bool {
-        headrace_informix::lexer::is_several(sql)
+        informix::lexer::is_several(sql)
     }
 
     /// Name, type number, SQL name of the type, size in bytes or None, precision, scale, whether it can be NULL.
     fn field<'py>(py: Python<'py>, column: &Column) -> PyResult<Bound<'py, PyTuple>> {
-        let Native::Informix { type_word, length, type_name, .. } = &column.native else {
+        let Some(InformixType { type_word, length, type_name, .. }) = column.native.of() else {
             return Err(columns::foreign(py));
         };
         let number = type_word & 0xff;

@@ -11,7 +11,9 @@ use crate::query::Sql;
 use crate::wire::{Io, Wire};
 use dialect::Informix;
 use headrace_core::{Cancellation, Interrupt, NextStep};
-use headrace_informix::machine::{BatchStrategy, Declare, Execute, Logging, Position, Request, Rows};
+use headrace_drivers::protocols::informix::machine::{
+    BatchStrategy, Declare, Execute, Logging, Position, Request, Rows,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
 use std::sync::Arc;

@@ -5,9 +5,9 @@ use crate::errors;
 use crate::globals::globals;
 use crate::wire::setup::{Prepared, get, statements, tls_settings};
 use headrace_core::WriteBuffer;
-use headrace_informix::codeset::CodeSet;
-use headrace_informix::machine::{Options, Secret};
-use headrace_informix::types::extended;
+use headrace_drivers::protocols::informix::codeset::CodeSet;
+use headrace_drivers::protocols::informix::machine::{Options, Secret};
+use headrace_drivers::protocols::informix::types::extended;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

@@ -5,12 +5,14 @@ use crate::columns;
 use crate::engine::Dialect;
 use crate::errors;
 use crate::query::Query;
-use headrace_core::column::{Kind, Native};
+use headrace_core::column::Kind;
 use headrace_core::{Column, ValueKind};
-use headrace_mysql::errors::numbers::PARSE_ERROR;
-use headrace_mysql::machine::{Columns, Machine};
-use headrace_mysql::packets::reply::ServerError;
-use headrace_mysql::sql::{Modes, is_several};
+use headrace_drivers::protocols::mysql;
+use headrace_drivers::protocols::mysql::errors::numbers::PARSE_ERROR;
+use headrace_drivers::protocols::mysql::machine::{Columns, Machine};
+use headrace_drivers::protocols::mysql::packets::reply::ServerError;
+use headrace_drivers::protocols::mysql::sql::{Modes, is_several};
+use headrace_drivers::protocols::mysql::types::MySqlType;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::convert::Infallible;
@@ -46,7 +48,7 @@ impl Dialect for MySql {
         errors::made(built())
     }
     fn convert(machine: &MyMachine, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query> {
-        Query::new(py, headrace_mysql::sql::convert(sql, with_params, machine.session().modes()))
+        Query::new(py, mysql::sql::convert(sql, with_params, machine.session().modes()))
     }
     fn is_several(machine: &MyMachine, sql: &str) -> bool {
         is_several(sql, machine.session().modes())
@@ -55,7 +57,8 @@ impl Dialect for MySql {
     /// Name, type number, SQL name of the type, flags, collation number, length in bytes, decimals, table, precision of a
     /// DECIMAL or None, whether it can be NULL.
     fn field<'py>(py: Python<'py>, column: &Column) -> PyResult<Bound<'py, PyTuple>> {
-        let Native::MySql { type_number, type_name, flags, collation, length, decimals, table, .. } = &column.native
+        let Some(MySqlType { type_number, type_name, flags, collation, length, decimals, table, .. }) =
+            column.native.of()
         else {
             return Err(columns::foreign(py));
         };

@@ -14,13 +14,14 @@ use crate::query::Sql;
 use crate::wire::{State, StateGuard, Transfer, Wire};
 use dialect::MySql;
 use headrace_core::{Parameters, limits};
-use headrace_mysql::machine::{
+use headrace_drivers::protocols::mysql;
+use headrace_drivers::protocols::mysql::machine::{
     self, AsText, BatchStrategy, Execute, Guarding, InfileState, Request, Rows, VerbStatement,
 };
-use headrace_mysql::packets::capabilities::StatusFlags;
-use headrace_mysql::packets::column::Column;
-use headrace_mysql::packets::reply::ServerError;
-use headrace_mysql::types::{FieldKind, write_line};
+use headrace_drivers::protocols::mysql::packets::capabilities::StatusFlags;
+use headrace_drivers::protocols::mysql::packets::column::Column;
+use headrace_drivers::protocols::mysql::packets::reply::ServerError;
+use headrace_drivers::protocols::mysql::types::{FieldKind, write_line};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use std::sync::Arc;
@@ -57,7 +58,7 @@ pub struct MySqlWire;
 /// ProgrammingError if it is not one.
 #[pyfunction]
 pub fn decrypt_login_file<'py>(py: Python<'py>, file: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
-    match headrace_mysql::login_file::decrypt(file) {
+    match mysql::login_file::decrypt(file) {
         Some(text) => Ok(PyBytes::new(py, &text)),
         None => Err(errors::programming(py, "the file is not as mysql_config_editor writes it")),
     }
@@ -385,7 +386,7 @@ impl MySqlWire {
     #[staticmethod]
     fn load_statement(py: Python<'_>, table: &str, columns: &Bound<'_, Columns>, duplicates: &str) -> PyResult<String> {
         let columns = columns.get().of::<machine::Columns>(py)?;
-        Ok(headrace_mysql::sql::load_data(table, &columns.fields, duplicates))
+        Ok(mysql::sql::load_data(table, &columns.fields, duplicates))
     }
 
     /// Encodes rows of an iterator or an Arrow stream for a LOAD DATA LOCAL of these columns until the write buffer is

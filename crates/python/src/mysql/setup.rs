@@ -4,9 +4,9 @@ use super::dialect::MyMachine;
 use crate::errors;
 use crate::wire::setup::{Prepared, choose, get, statements, tls_settings};
 use headrace_core::{WriteBuffer, limits};
-use headrace_mysql::auth::{Plugin, Secret, ServerKey};
-use headrace_mysql::machine::{Options, Tls};
-use headrace_mysql::packets::compress::Algorithm;
+use headrace_drivers::protocols::mysql::auth::{Plugin, Secret, ServerKey};
+use headrace_drivers::protocols::mysql::machine::{Options, Tls};
+use headrace_drivers::protocols::mysql::packets::compress::Algorithm;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

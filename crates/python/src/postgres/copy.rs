@@ -12,8 +12,8 @@ use crate::filling::{Filled, RowForm, fill};
 use crate::sink::{RowSink, Rows};
 use crate::wire::{State, Transfer, Wire};
 use headrace_core::{Mismatch, Parameters, Protocol as _, Room, limits};
-use headrace_postgres::machine::{Columns as Described, Copy, CopyState, Request};
-use headrace_postgres::types::{
+use headrace_drivers::protocols::postgres::machine::{Columns as Described, Copy, CopyState, Request};
+use headrace_drivers::protocols::postgres::types::{
     Encoder, copy_binary, decode_binary_row, decode_text_line, encode_binary_row, encode_text_row,
 };
 use pyo3::prelude::*;

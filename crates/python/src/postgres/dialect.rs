@@ -7,11 +7,11 @@ use crate::engine::Dialect;
 use crate::errors;
 use crate::globals::globals;
 use crate::query::Query;
-use headrace_core::column::Native;
 use headrace_core::{Column, ValueKind};
-use headrace_postgres::machine::{Columns, Machine};
-use headrace_postgres::messages::backend::ServerError;
-use headrace_postgres::types;
+use headrace_drivers::protocols::postgres;
+use headrace_drivers::protocols::postgres::machine::{Columns, Machine};
+use headrace_drivers::protocols::postgres::messages::backend::ServerError;
+use headrace_drivers::protocols::postgres::types::{self, PostgresType};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
@@ -41,16 +41,17 @@ impl Dialect for Postgres {
         errors::made(built())
     }
     fn convert(_: &PgMachine, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query> {
-        Query::new(py, headrace_postgres::sql::convert(sql, with_params))
+        Query::new(py, postgres::sql::convert(sql, with_params))
     }
     fn is_several(_: &PgMachine, sql: &str) -> bool {
-        headrace_postgres::sql::is_several(sql)
+        postgres::sql::is_several(sql)
     }
 
     /// Name, type oid, size of all values or None, precision or None, scale or None, and the table and number of the
     /// column, which are 0 for an expression.
     fn field<'py>(py: Python<'py>, column: &Column) -> PyResult<Bound<'py, PyTuple>> {
-        let Native::Postgres { type_oid, type_modifier, type_size, table_oid, column_number } = column.native else {
+        let Some(&PostgresType { type_oid, type_modifier, type_size, table_oid, column_number }) = column.native.of()
+        else {
             return Err(columns::foreign(py));
         };
         let (precision, scale) = types::precision_and_scale(type_oid, type_modifier).unzip();
@@ -66,5 +67,5 @@ impl Dialect for Postgres {
 /// ProgrammingError for a NUL byte, a stray percent sign, or mixed styles.
 #[pyfunction]
 pub fn convert(py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query> {
-    Query::new(py, headrace_postgres::sql::convert(sql, with_params))
+    Query::new(py, postgres::sql::convert(sql, with_params))
 }

@@ -3,7 +3,7 @@
 use super::dialect::PgMachine;
 use crate::wire::setup::{Prepared, choose, get, statements, tls_settings};
 use headrace_core::WriteBuffer;
-use headrace_postgres::machine::{Binding, Method, Options, Purpose, Secret, Tls};
+use headrace_drivers::protocols::postgres::machine::{Binding, Method, Options, Purpose, Secret, Tls};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 

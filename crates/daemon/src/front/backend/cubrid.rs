@@ -1,15 +1,15 @@
 //! CUBRID.
 
-use super::{Backend, Login, STATEMENTS};
+use super::Backend;
 use crate::front::handler::Handler;
 use crate::front::pins::Pin;
 use crate::front::sql::{Dialect, Tokens};
 use headrace_connection::Connection;
 use headrace_core::token::Token;
-use headrace_core::{Fatal, WriteBuffer};
 use headrace_cubrid::lexer::Lexer;
-use headrace_cubrid::machine::{Columns, Execute, Machine, Options, Request, Rows, Secret};
+use headrace_cubrid::machine::{Columns, Machine};
 use headrace_cubrid::messages::server::ServerError;
+use headrace_drivers::{Database as _, Login, Unusable};
 use std::sync::Arc;
 
 /// The machine.
@@ -52,23 +52,10 @@ impl Backend for Cubrid {
     type Columns = Arc<Columns>;
     type Error = ServerError;
     type Dialect = CubridDialect;
+    type Database = headrace_drivers::Cubrid;
 
-    fn connection(login: &Login<'_>) -> Result<Connection<Self>, Fatal> {
-        let tls = login.encryption()?.into_settings();
-        let options = Options {
-            host: login.ip.into(),
-            port: login.port,
-            user: login.user.into(),
-            password: login.password().map(Secret),
-            database: login.name.into(),
-            tls: tls.is_some(),
-            // The loop does not resume a session.
-            keeps_cas: true,
-            ..Options::default()
-        };
-        let mut write_buffer = WriteBuffer::new();
-        let machine = Self::new(&options, STATEMENTS, &mut write_buffer)?;
-        Ok(Connection::new(Box::new(machine), write_buffer, tls))
+    fn connection(login: &Login<'_>) -> Result<Connection<Self>, Unusable> {
+        headrace_drivers::Cubrid::connection(login)
     }
 
     fn dialect(&self) -> CubridDialect {
@@ -77,18 +64,6 @@ impl Backend for Cubrid {
 
     fn version(&self) -> String {
         "CUBRID".into()
-    }
-
-    fn prepare(sql: &Arc<str>) -> Request {
-        Request::Prepare { sql: sql.clone() }
-    }
-
-    fn execute(sql: Arc<str>, _: bool) -> Request {
-        Request::Execute(Execute { sql, rows: Rows::One, begin: false })
-    }
-
-    fn reset(_: &str) -> Option<Vec<Request>> {
-        None
     }
 
     fn detail(error: &ServerError) -> String {

@@ -1,14 +1,14 @@
 //! Informix.
 
-use super::{Backend, Login, STATEMENTS};
+use super::Backend;
 use crate::front::handler::Handler;
 use crate::front::pins::Pin;
 use crate::front::sql::{Dialect, Tokens};
 use headrace_connection::Connection;
 use headrace_core::token::Token;
-use headrace_core::{Fatal, WriteBuffer};
+use headrace_drivers::{Database as _, Login, Unusable};
 use headrace_informix::lexer::Lexer;
-use headrace_informix::machine::{Columns, Execute, Machine, Options, Request, Rows, Secret};
+use headrace_informix::machine::{Columns, Machine};
 use headrace_informix::messages::server::ServerError;
 use std::sync::Arc;
 
@@ -63,21 +63,10 @@ impl Backend for Informix {
     type Columns = Arc<Columns>;
     type Error = ServerError;
     type Dialect = InformixDialect;
+    type Database = headrace_drivers::Informix;
 
-    fn connection(login: &Login<'_>) -> Result<Connection<Self>, Fatal> {
-        let tls = login.encryption()?.into_settings();
-        let options = Options {
-            user: login.user.into(),
-            password: login.password().map(Secret),
-            server: login.database.server.clone().unwrap_or_default(),
-            database: Some(login.name.into()),
-            tls: tls.is_some(),
-            program: "headraced".into(),
-            ..Options::default()
-        };
-        let mut write_buffer = WriteBuffer::new();
-        let machine = Self::new(options, STATEMENTS, &mut write_buffer)?;
-        Ok(Connection::new(Box::new(machine), write_buffer, tls))
+    fn connection(login: &Login<'_>) -> Result<Connection<Self>, Unusable> {
+        headrace_drivers::Informix::connection(login)
     }
 
     fn dialect(&self) -> InformixDialect {
@@ -86,18 +75,6 @@ impl Backend for Informix {
 
     fn version(&self) -> String {
         self.banner().to_owned()
-    }
-
-    fn prepare(sql: &Arc<str>) -> Request {
-        Request::Prepare { sql: sql.clone() }
-    }
-
-    fn execute(sql: Arc<str>, _: bool) -> Request {
-        Request::Execute(Execute { sql, rows: Rows::One, begin: false, strategy: None })
-    }
-
-    fn reset(_: &str) -> Option<Vec<Request>> {
-        None
     }
 
     fn detail(error: &ServerError) -> String {

@@ -10,42 +10,11 @@ pub use mysql::{MySql, MySqlDialect};
 
 use super::handler::Handler;
 use super::sql::Dialect;
-use crate::config::Database;
-use crate::secret::Secret;
 use headrace_connection::Connection;
-use headrace_core::{Described, Diagnostics, Fatal, Protocol, Session};
-use headrace_drivers::Encryption;
+use headrace_core::{Described, Diagnostics, Protocol, Session};
+use headrace_drivers::{Database as _, Login, Repeats, Unusable};
 use std::fmt::Debug;
 use std::sync::Arc;
-
-/// What is needed to log in.
-#[derive(Clone, Copy, Debug)]
-pub struct Login<'a> {
-    /// The settings.
-    pub database: &'a Database,
-    /// The server's name, or the folder of its socket.
-    pub host: &'a str,
-    /// The number of its address.
-    pub ip: &'a str,
-    /// Its port.
-    pub port: u16,
-    /// The client's user, unless the configuration has another.
-    pub user: &'a str,
-    /// The name of the database.
-    pub name: &'a str,
-    /// The password, if there is one.
-    pub password: Option<&'a Secret>,
-}
-
-impl Login<'_> {
-    fn encryption(&self) -> Result<Encryption, Fatal> {
-        self.database.encryption(self.host)
-    }
-
-    fn password(&self) -> Option<Vec<u8>> {
-        self.password.map(|password| password.reveal().as_bytes().to_vec())
-    }
-}
 
 /// A machine whose sessions the front lends.
 pub trait Backend:
@@ -57,25 +26,30 @@ pub trait Backend:
     type Error: Diagnostics + Debug + Send + 'static;
     /// Its SQL.
     type Dialect: Dialect + PartialEq + Send + Sync;
+    /// The database.
+    type Database: headrace_drivers::Database<Columns = Self::Columns, Error = Self::Error, Request = Self::Request>;
 
     /// A connection that is not open yet.
     ///
     /// # Errors
-    /// [`Fatal`]: a setting cannot be used.
-    fn connection(login: &Login<'_>) -> Result<Connection<Self>, Fatal>;
+    /// [`Unusable`]: a setting cannot be used.
+    fn connection(login: &Login<'_>) -> Result<Connection<Self>, Unusable>;
     /// The dialect of the session, which its settings may change.
     fn dialect(&self) -> Self::Dialect;
     /// The server's name and version.
     fn version(&self) -> String;
     /// Prepares a statement and describes its columns; nothing is executed.
-    fn prepare(sql: &Arc<str>) -> Self::Request;
-    /// Executes a statement. `is_text` is true if it has no parameters, and is not worth keeping.
-    fn execute(sql: Arc<str>, is_text: bool) -> Self::Request;
+    fn prepare(sql: &Arc<str>) -> Self::Request {
+        Self::Database::prepare(sql.clone())
+    }
+    /// Executes a statement.
+    fn execute(sql: Arc<str>, repeats: Repeats) -> Self::Request {
+        Self::Database::execute(sql, repeats)
+    }
     /// The requests that make a session of the database `name` as if it was new; `None` if the server has none.
-    fn reset(name: &str) -> Option<Vec<Self::Request>>;
+    fn reset(name: &str) -> Option<Vec<Self::Request>> {
+        Self::Database::reset(name)
+    }
     /// The number of an error, for its detail.
     fn detail(error: &Self::Error) -> String;
 }
-
-/// The number of prepared statements that a server connection keeps.
-const STATEMENTS: usize = 250;

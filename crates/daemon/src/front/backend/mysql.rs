@@ -1,15 +1,13 @@
 //! MySQL and MariaDB.
 
-use super::{Backend, Login, STATEMENTS};
+use super::Backend;
 use crate::front::handler::Handler;
 use crate::front::pins::Pin;
 use crate::front::sql::{Dialect, Tokens};
 use headrace_connection::Connection;
 use headrace_core::token::Token;
-use headrace_core::{Fatal, WriteBuffer};
-use headrace_drivers::Encryption;
-use headrace_mysql::auth::Secret;
-use headrace_mysql::machine::{AsText, Columns, Execute, Machine, Options, Request, Rows, Tls};
+use headrace_drivers::{Database as _, Login, Unusable};
+use headrace_mysql::machine::{Columns, Machine};
 use headrace_mysql::packets::reply::ServerError;
 use headrace_mysql::sql::{Lexer, Modes};
 use std::sync::Arc;
@@ -105,24 +103,10 @@ impl Backend for MySql {
     type Columns = Arc<Columns>;
     type Error = ServerError;
     type Dialect = MySqlDialect;
+    type Database = headrace_drivers::MySql;
 
-    fn connection(login: &Login<'_>) -> Result<Connection<Self>, Fatal> {
-        let encryption = login.encryption()?;
-        let options = Options {
-            user: login.user.into(),
-            password: login.password().map(Secret),
-            database: Some(login.name.into()),
-            tls: match encryption {
-                Encryption::No => Tls::No,
-                Encryption::Prefer(_) => Tls::Prefer,
-                Encryption::Require(_) => Tls::Require,
-            },
-            local: login.host.starts_with('/'),
-            found_rows: true,
-            attributes: vec![("program_name".into(), "headraced".into())],
-            ..Options::default()
-        };
-        Ok(Connection::new(Box::new(Self::new(options, STATEMENTS)?), WriteBuffer::new(), encryption.into_settings()))
+    fn connection(login: &Login<'_>) -> Result<Connection<Self>, Unusable> {
+        headrace_drivers::MySql::connection(login)
     }
 
     fn dialect(&self) -> MySqlDialect {
@@ -133,22 +117,6 @@ impl Backend for MySql {
         let session = self.session();
         let system = if session.mariadb { "MariaDB" } else { "MySQL" };
         format!("{system} {}", session.server_version)
-    }
-
-    fn prepare(sql: &Arc<str>) -> Request {
-        Request::Prepare { sql: sql.clone() }
-    }
-
-    fn execute(sql: Arc<str>, is_text: bool) -> Request {
-        match is_text {
-            true => Request::Query { sql, infile: false },
-            false => Request::Execute(Execute { sql, rows: Rows::One, text: AsText::IfUnprepared, cursor: None }),
-        }
-    }
-
-    /// COM_RESET_CONNECTION keeps the default schema, which USE may have changed.
-    fn reset(name: &str) -> Option<Vec<Request>> {
-        Some(vec![Request::ResetConnection, Request::InitDb { schema: name.into() }])
     }
 
     fn detail(error: &ServerError) -> String {
