@@ -152,21 +152,6 @@ def test_page_of_what_to_run_has_every_crate_and_every_command_that_it_names() -
     assert set(re.findall(r"-p (headrace-[\w-]+)", text)) <= packages
 
 
-NAMES = {
-    "PostgreSQL": ("postgres", "postgresql", "pg"),
-    "MySQL": ("mysql", "my", "mariadb"),
-    "Informix": ("informix", "ifx"),
-}
-"""How the databases are called in the names of folders and files."""
-WITHOUT_NAME = {
-    "lab/python/headrace_lab/link_NAME.py": "lab/python/headrace_lab/link.py",
-    "lab/python/headrace_lab/contestants/floor_NAME.py": "lab/python/headrace_lab/contestants/floor.py",
-    "docs/howto/NAME.md": "docs/howto/connecting.md",
-    "docs/reference/NAME.md": "docs/reference/types.md",
-}
-"""Where PostgreSQL, which was the first, has no name."""
-
-
 def checklist() -> list[str]:
     """The files and folders that ARCHITECTURE.md lists for one database more. A name without a folder is in that of the
     one before it."""
@@ -182,20 +167,19 @@ def checklist() -> list[str]:
 
 def test_checklist_for_a_database_names_what_every_database_has() -> None:
     patterns = [path for path in checklist() if "NAME" in path]
-    assert len(patterns) > 12
+    assert len(patterns) == 5
     missing = [
-        (path, database)
+        path.replace("NAME", row.module)
         for path in patterns
-        for database, names in NAMES.items()
-        if not any((ROOT / path.replace("NAME", name)).exists() for name in names)
-        and not (database == "PostgreSQL" and (ROOT / WITHOUT_NAME.get(path, "-")).exists())
+        for row in DATABASES
+        if not (ROOT / path.replace("NAME", row.module)).exists()
     ]
     assert missing == []
 
 
-def test_checklist_for_a_database_names_files_that_exist() -> None:
+def test_checklist_for_a_database_names_five_shared_files_at_most() -> None:
     plain = [path for path in checklist() if "NAME" not in path]
-    assert len(plain) > 25
+    assert len(plain) == 5
     assert [path for path in plain if not (ROOT / path).exists()] == []
 
 
