@@ -10,7 +10,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 DEFAULTS = ROOT / "python" / "headrace" / "defaults.py"
-LIMITS = ROOT / "crates" / "core" / "src" / "limits.rs"
+CRATES = ROOT / "crates"
 IIBENCH = ROOT / "lab" / "python" / "headrace_lab" / "iibench" / "options.py"
 
 
@@ -18,7 +18,7 @@ def on_page_markdown(markdown: str, **_: Any) -> str:
     """Replaces the markers of a page by the tables."""
     for marker, make in (
         ("<!-- defaults -->", defaults_tables),
-        ("<!-- engine-limits -->", engine_table),
+        ("<!-- engine-limits -->", engine_tables),
         ("<!-- iibench-options -->", iibench_options),
         ("<!-- iibench-left-out -->", iibench_left_out),
         ("<!-- pool-resets -->", pool_resets),
@@ -54,20 +54,30 @@ def defaults_tables() -> str:
     return "\n".join(parts)
 
 
-def engine_table() -> str:
-    """Returns a table of the constants of limits.rs, each with its doc comment.
+def engine_tables() -> str:
+    """Returns a table for the ``limits.rs`` of each crate that has one, the engine's first.
 
     Raises:
         ValueError: there is a constant of which the table would not have a row.
     """
-    source = LIMITS.read_text(encoding="utf-8")
+    files = sorted(CRATES.glob("*/src/limits.rs"), key=lambda file: (file.parts[-3] != "core", file))
+    return "\n".join(f"\n### `crates/{file.parts[-3]}`\n\n{limits_table(file)}" for file in files)
+
+
+def limits_table(file: Path) -> str:
+    """Returns a table of the constants of a ``limits.rs``, each with its doc comment.
+
+    Raises:
+        ValueError: there is a constant of which the table would not have a row.
+    """
+    source = file.read_text(encoding="utf-8")
     parts = [HEADER]
     for comment, name, value in re.findall(r"((?:^///.*\n)+)^pub const (\w+): [^=]+=\s*([^;]+);", source, re.MULTILINE):
         text = " ".join(line[3:].strip() for line in comment.splitlines())
         # Names in brackets are links of rustdoc.
         parts.append(row(name, value, re.sub(r"\[(`[^`]+`)\]", r"\1", text)))
     if len(parts) - 1 != source.count("pub const "):
-        raise ValueError(f"{LIMITS}: a constant without a doc comment, or in a form that is not known here")
+        raise ValueError(f"{file}: a constant without a doc comment, or in a form that is not known here")
     return "\n".join(parts)
 
 
@@ -148,8 +158,9 @@ def row(name: str, value: str, meaning: str) -> str:
     meaning = " ".join(meaning.split()).replace("|", "\\|").replace("``", "`")
     if found := re.fullmatch(r"(\d[\d_]*) << (\d+)", value):
         value = f"{int(found[1]) << int(found[2]):,}"
-    elif found := re.fullmatch(r"(?:std::time::)?Duration::from_millis\((\d+)\)", value):
-        value = f"{found[1]} ms"
+    elif found := re.fullmatch(r"(?:std::time::)?Duration::from_(secs|millis|micros)\((\d+)\)", value):
+        unit = {"secs": "s", "millis": "ms", "micros": "us"}[found[1]]
+        value = f"{found[2]} {unit}"
     elif value == "u16::MAX as usize":
         value = f"{(1 << 16) - 1:,}"
     elif re.fullmatch(r"[\d_]+( \* [\d_]+)*", value):

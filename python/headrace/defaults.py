@@ -1,6 +1,6 @@
 """Limits, timeouts and defaults of the Python part, each with its unit.
 
-The limits of the engine are in ``crates/core/src/limits.rs``.
+The limits of the engine are in the ``limits.rs`` of each crate.
 """
 
 from __future__ import annotations

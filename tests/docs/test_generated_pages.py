@@ -48,25 +48,33 @@ def test_limits_page_has_every_default_of_the_python_part() -> None:
     assert rows(HOOKS.defaults_tables()).keys() == {name for name in vars(defaults) if name.isupper()}
 
 
-def test_limits_page_has_every_limit_of_the_engine_with_its_own_text() -> None:
-    source = (ROOT / "crates/core/src/limits.rs").read_text(encoding="utf-8")
-    found = rows(HOOKS.engine_table())
+FILES = sorted(ROOT.glob("crates/*/src/limits.rs"))
+
+
+@pytest.mark.parametrize("file", FILES, ids=[file.parts[-3] for file in FILES])
+def test_limits_page_has_every_limit_of_the_engine_with_its_own_text(file: Path) -> None:
+    source = file.read_text(encoding="utf-8")
+    table = HOOKS.limits_table(file)
+    assert table in HOOKS.engine_tables()
+    found = rows(table)
     assert found.keys() == set(re.findall(r"^pub const (\w+)", source, re.M))
     # A constant that was not recognised left its text to the next one.
     for name, (_, text) in found.items():
         own = re.search(rf"((?:^///.*\n)+)pub const {name}\b", source, re.M)
         assert own is not None
         assert len(text.split()) == len(own[1].replace("///", "").split())
-    assert found["TICK"][0] == "100 ms"
-    assert found["PARAMETERS"][0] == "65,535"
 
 
-def test_limit_in_an_unknown_form_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_limits_have_units() -> None:
+    assert rows(HOOKS.limits_table(ROOT / "crates/io/src/limits.rs"))["TICK"][0] == "100 ms"
+    assert rows(HOOKS.limits_table(ROOT / "crates/postgres/src/limits.rs"))["PARAMETERS"][0] == "65,535"
+
+
+def test_limit_in_an_unknown_form_is_an_error(tmp_path: Path) -> None:
     source = tmp_path / "limits.rs"
     source.write_text("/// One.\npub const ONE: usize = 1;\npub const TWO: usize = 2;\n")
-    monkeypatch.setattr(HOOKS, "LIMITS", source)
     with pytest.raises(ValueError, match="without a doc comment"):
-        HOOKS.engine_table()
+        HOOKS.limits_table(source)
 
 
 def test_limits_page_asks_for_both_tables() -> None:

@@ -3,6 +3,7 @@
 use crate::connection::HeadraceConnection;
 use crate::databases::{dialect, open};
 use crate::error::invalid;
+use crate::limits;
 use crate::link::Link;
 use crate::options::{count, missing, text, unknown};
 use crate::target::Target;
@@ -36,9 +37,6 @@ pub struct HeadraceDatabase {
     arrow: Options,
 }
 
-/// Bytes of the values of a batch after which it ends, by default.
-const DEFAULT_BATCH_BYTES: usize = 16 * 1024 * 1024;
-
 impl Default for HeadraceDatabase {
     fn default() -> Self {
         Self {
@@ -46,7 +44,7 @@ impl Default for HeadraceDatabase {
             username: None,
             password: None,
             settings: BTreeMap::new(),
-            arrow: Options { batch_bytes: DEFAULT_BATCH_BYTES, ..Options::default() },
+            arrow: Options { batch_bytes: limits::BATCH_BYTES, ..Options::default() },
         }
     }
 }
@@ -109,7 +107,7 @@ pub fn set_arrow(options: &mut Options, key: &str, value: &OptionValue) -> Resul
         BATCH_ROWS => options.batch_rows = count(&key, value)?,
         BATCH_BYTES => {
             let bytes = count(&key, value)?;
-            let most = headrace_core::limits::ARROW_BATCH_BYTES_MAX;
+            let most = headrace_arrow::limits::ARROW_BATCH_BYTES_MAX;
             if bytes > most {
                 return Err(invalid(format!("{BATCH_BYTES} is at most {most}")));
             }

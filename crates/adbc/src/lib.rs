@@ -22,6 +22,7 @@ pub mod error;
 mod exported;
 pub mod info;
 pub mod ingest;
+mod limits;
 pub mod link;
 mod nested;
 pub mod objects;

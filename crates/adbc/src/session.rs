@@ -4,21 +4,18 @@ use crate::bound::Bound;
 use crate::call::{Call, Reply, Take};
 use crate::databases::{AdbcDatabase, Handler, Machine};
 use crate::error::{of, of_fatal, of_mismatch, of_server, unsupported};
+use crate::limits::CANCEL_AGAIN;
+use crate::limits::CANCEL_TIMEOUT;
 use crate::target::{Place, Target, of_unusable};
 use adbc_core::error::{Error, Result, Status};
-use headrace_core::{Fatal, FatalKind, NextStep, Protocol as _, Session as _, TransactionStatus, Verb, limits};
-use headrace_drivers::{Database as _, Repeats};
+use headrace_core::{Fatal, FatalKind, NextStep, Protocol as _, Session as _, TransactionStatus, Verb};
+use headrace_drivers::Repeats;
 use headrace_io::blocking::Client;
 use headrace_io::{CancelSent, TcpOptions};
 use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, Ordering};
-use std::time::{Duration, Instant};
-
-/// The time limit of a cancel request.
-const CANCEL: Duration = Duration::from_secs(10);
-/// A cancel request is repeated after this: the server may not have begun with the statement when it came.
-const CANCEL_AGAIN: Duration = Duration::from_millis(500);
+use std::time::Instant;
 
 /// How many rows of parameters a statement has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -212,7 +209,7 @@ impl<D: AdbcDatabase> Live<D> {
     /// Sends a cancel request in the way of the protocol. Nothing else is started meanwhile: one that arrives late would
     /// hit the next statement.
     fn send_cancel(&mut self) -> std::result::Result<Sent, Fatal> {
-        let deadline = Some(Instant::now() + CANCEL);
+        let deadline = Some(Instant::now() + CANCEL_TIMEOUT);
         let Some(client) = &mut self.client else { return Ok(Sent::Done) };
         match client.send_cancel(&self.place.address, &self.tcp, deadline)? {
             CancelSent::Done => Ok(Sent::Done),
@@ -289,7 +286,7 @@ impl<D: AdbcDatabase> Session for Live<D> {
         while !until() {
             if is_due(next) {
                 reply.cancelled();
-                let pause = if self.try_stop() { CANCEL_AGAIN } else { limits::TICK };
+                let pause = if self.try_stop() { CANCEL_AGAIN } else { headrace_io::limits::TICK };
                 next = Some(Instant::now() + pause);
             }
             let client = self.client()?;

@@ -1,6 +1,7 @@
 //! What to connect to: a URI, and options that stand beside it.
 
 use crate::error::{invalid, of, of_fatal, unsupported};
+use crate::limits::CONNECT_TIMEOUT;
 use adbc_core::error::{Error, Result, Status};
 use headrace_core::limits;
 use headrace_drivers::{Driver, Encryption, Login, Product, Settings, Tls, Unusable};
@@ -12,8 +13,6 @@ use std::time::Duration;
 
 /// The name of the driver, which may stand before a URI, and by which programs find it: `headrace:mysql://...`.
 const DRIVER: &str = "headrace";
-/// The time limit of connecting, by default.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// What to connect to.
 #[derive(Clone)]

@@ -16,6 +16,7 @@ pub mod flat;
 #[allow(unsafe_code)]
 pub mod foreign;
 pub mod input;
+pub mod limits;
 pub mod nested;
 pub mod options;
 pub mod schema;

@@ -1,6 +1,6 @@
 //! What the caller chooses.
 
-use headrace_core::limits::ARROW_BATCH_BYTES;
+use crate::limits::ARROW_BATCH_BYTES;
 
 /// Precision of a column of exact numbers whose type does not limit their digits.
 pub const UNLIMITED_PRECISION: u8 = 38;

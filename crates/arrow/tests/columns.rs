@@ -12,6 +12,7 @@ use arrow_schema::DataType;
 use headrace_arrow::{Batches, Numeric, Options};
 use headrace_core::column::{Fraction, Kind, Native, NativeType, Part};
 use headrace_core::{Cells, Column, ColumnSink, Container, Inet, Sink};
+use std::borrow::Cow;
 
 /// A cell, as a protocol would decode it.
 type Cell = Box<dyn Fn(&mut dyn Sink)>;

@@ -1,6 +1,6 @@
 //! Received bytes and bytes to be sent, with TLS between them and the wire.
 
-use headrace_core::limits::TLS_CIPHERTEXT_BYTES;
+use crate::limits::TLS_CIPHERTEXT_BYTES;
 use headrace_core::{Fatal, ReadBuffer, WriteBuffer};
 use headrace_tls::TlsConnection;
 

@@ -1,7 +1,7 @@
 //! A protocol over its buffers: opens the session, handles received bytes, and ends it.
 
 use crate::Buffers;
-use headrace_core::limits::REDIRECTS;
+use crate::limits::REDIRECTS;
 use headrace_core::protocol::ResponseHandler;
 use headrace_core::{Certificate, Fatal, FatalKind, NextStep, Protocol, ReadBuffer, Session, WriteBuffer};
 use headrace_tls::{TlsConfig, TlsConnection};

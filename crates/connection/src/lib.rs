@@ -12,6 +12,7 @@
 
 mod buffers;
 mod connection;
+mod limits;
 
 pub use buffers::Buffers;
 pub use connection::{Connection, Driven, Limits, Silence, TlsSettings};

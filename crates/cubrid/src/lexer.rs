@@ -4,12 +4,10 @@
 //! `no_backslash_escapes=no`. Identifiers are enclosed in `"…"`, `[…]` or `` `…` ``; comments are `-- …`, `// …` and
 //! `/* … */`.
 
+use crate::limits::PARAMETERS;
 use headrace_core::placeholders::{Converted, Style};
 use headrace_core::token::{Kind, Token};
 use std::borrow::Cow;
-
-/// The most parameters that a statement may have.
-const PARAMETERS: usize = headrace_core::limits::PARAMETERS;
 
 /// The tokens of a text; white space and comments are skipped.
 #[derive(Clone, Debug)]

@@ -12,6 +12,7 @@
 
 pub mod errors;
 pub mod lexer;
+pub mod limits;
 pub mod machine;
 pub mod messages;
 pub mod mirrored;

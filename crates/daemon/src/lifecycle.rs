@@ -223,7 +223,7 @@ impl Daemon {
                     // No more file descriptors, for example: the clients that are there go on.
                     Err(error) => {
                         tracing::error!(%error, "a client cannot be accepted");
-                        tokio::time::sleep(headrace_core::limits::TICK).await;
+                        tokio::time::sleep(headrace_io::limits::TICK).await;
                     }
                 },
                 Ok(stream) = place.accept_control() => {

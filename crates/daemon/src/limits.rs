@@ -153,3 +153,11 @@ pub const BULK_BYTES: u64 = 256 * 1024;
 pub const INTERACTIVE_REQUESTS: u32 = 16;
 /// Requests of a client that are passed on before others that wait get their turn.
 pub const TURN: usize = 32;
+/// How soon a cancel request is tried again that the server cannot take yet.
+pub const CANCEL_SOON: Duration = Duration::from_millis(20);
+/// The same for a portal that the client has not read to its end, while another statement is executed.
+pub const FRONT_HELD_BYTES: usize = 16 * 1024 * 1024;
+/// Bytes of rows from which on they are passed on before their result is complete.
+pub const FRONT_PASSED_ON_BYTES: usize = 16 * 1024;
+/// Requests of a client that may be in flight.
+pub const FRONT_IN_FLIGHT: usize = 512;

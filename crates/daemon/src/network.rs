@@ -86,7 +86,7 @@ async fn accept(listener: TcpListener, hub: Arc<Hub>, served: Arc<Served>) {
             Ok((stream, address)) => welcome(stream, address, &hub, &served),
             Err(error) => {
                 tracing::error!(%error, "a client cannot be accepted");
-                tokio::time::sleep(headrace_core::limits::TICK).await;
+                tokio::time::sleep(headrace_io::limits::TICK).await;
             }
         }
     }

@@ -225,7 +225,7 @@ async fn locked(path: &Path, port: u16, on_demand: bool) -> Result<File, String>
         if !on_demand || began.elapsed() > HANDOVER {
             return Err(format!("another headraced serves {} already", path.display()));
         }
-        tokio::time::sleep(headrace_core::limits::TICK / 5).await;
+        tokio::time::sleep(headrace_io::limits::TICK / 5).await;
     }
     Ok(File::from(held))
 }

@@ -68,8 +68,8 @@ impl From<Fatal> for Unusable {
 impl Display for Unusable {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Setting(error) => error.fmt(f),
-            Self::Fatal(fatal) => fatal.fmt(f),
+            Self::Setting(error) => Display::fmt(error, f),
+            Self::Fatal(fatal) => Display::fmt(fatal, f),
         }
     }
 }
@@ -84,7 +84,7 @@ pub trait Database: Debug + Sized + 'static {
     /// Its description of a result's columns.
     type Columns: Described + Debug + Send + 'static;
     /// Its servers' error.
-    type Error: Diagnostics + Clone + Debug + Display + Send + 'static;
+    type Error: Diagnostics + Clone + Debug + Send + 'static;
     /// Its requests.
     type Request: Clone + Debug + Send;
     /// Its machine.

@@ -1,5 +1,7 @@
 //! Limits and numbers of SQLI beside those of the engine.
 
+use std::time::Duration;
+
 /// Bytes of rows requested when a cursor is opened.
 pub const FIRST_FETCH_BYTES: i32 = 64 * 1024;
 
@@ -40,3 +42,8 @@ pub const LOCKED: [i32; 5] = [-107, -113, -143, -144, -154];
 pub const NOT_INSERTED: i32 = -271;
 /// Bytes of one SQ_DESCRIBE: a good half more than 32,767 columns with names, types and owners of full length take.
 pub const DESCRIPTION_BYTES: usize = 16 * 1024 * 1024;
+/// How long the server gets to read the group that it works on next.
+pub const INTERRUPT_READING: Duration = Duration::from_millis(250);
+/// How long an urgent byte gets to take effect. A server that answers nothing for this long loses the connection
+/// anyway.
+pub const INTERRUPT_PATIENCE: Duration = Duration::from_secs(2);

@@ -102,7 +102,7 @@ impl<M: Driven + ?Sized> Client<M> {
         }
     }
 
-    /// Moves bytes once: encodes, sends, waits for input, and handles it. Returns after [`headrace_core::limits::TICK`]
+    /// Moves bytes once: encodes, sends, waits for input, and handles it. Returns after [`crate::limits::TICK`]
     /// at the latest.
     ///
     /// # Errors

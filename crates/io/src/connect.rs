@@ -1,16 +1,13 @@
 //! Connecting a socket, in steps that no interrupt has to wait for.
 
+use crate::limits::QUEUE_PAUSE;
+use crate::limits::TICK;
 use crate::{Address, Link, TcpOptions, sys};
-use headrace_core::limits::TICK;
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
 use std::time::{Duration, Instant};
 use std::{io, thread};
-
-/// How long to wait before the next attempt to connect to a Unix socket whose queue is full: the kernel does not report
-/// when it has room.
-const QUEUE_PAUSE: Duration = Duration::from_millis(5);
 
 /// A connection that is being established.
 #[derive(Debug)]

@@ -4,7 +4,7 @@
 //! system call. Waking a thread on another core takes the server about as long as making the piece. A client that
 //! sleeps instead, until several pieces have come, has its answer earlier and with fewer system calls.
 
-use headrace_core::limits::{
+use crate::limits::{
     GATHER, GATHER_AFTER_BYTES, GATHER_PATIENCE, GATHER_REPLIES, GATHERED_BYTES, GATHERED_FEWEST_BYTES,
 };
 use std::time::Duration;

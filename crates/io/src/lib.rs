@@ -11,6 +11,7 @@
 pub mod blocking;
 mod connect;
 mod flow;
+pub mod limits;
 #[cfg(all(unix, feature = "tokio"))]
 mod local;
 mod sys;
@@ -23,8 +24,8 @@ pub use connect::Connecting;
 pub use flow::Flow;
 pub use wake::Waker;
 
+use crate::limits::{TICK, WRITE_BUFFER_HIGH_BYTES};
 use headrace_connection::Buffers;
-use headrace_core::limits::{TICK, WRITE_BUFFER_HIGH_BYTES};
 use headrace_core::{Fatal, FatalKind};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;

@@ -5,12 +5,12 @@
 //! connection and for something else at the same time (`tokio::select!`). A dropped [`Client::open`] drops the socket
 //! with it.
 
+use crate::limits::WRITE_BUFFER_HIGH_BYTES;
 #[cfg(unix)]
 use crate::local::Local;
 use crate::transfer::Transfer;
 use crate::{Address, CancelSent, Progress, TcpOptions, connect, failed};
 use headrace_connection::{Buffers, Connection, Driven};
-use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{CancelStep, Fatal, FatalKind, NextStep};
 use socket2::SockRef;
 use std::future::{pending, poll_fn};

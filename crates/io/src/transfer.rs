@@ -1,9 +1,9 @@
 //! Bytes between buffers and a socket, whichever loop waits for it.
 
 use crate::Progress;
+use crate::limits::READ_BUFFER_BYTES;
 use headrace_connection::Buffers;
 use headrace_core::Fatal;
-use headrace_core::limits::READ_BUFFER_BYTES;
 
 /// A socket, used without waiting.
 pub(crate) trait Transfer {

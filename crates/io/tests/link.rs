@@ -3,7 +3,7 @@
 use headrace_connection::Buffers;
 use headrace_core::FatalKind;
 use headrace_core::ReadBuffer;
-use headrace_core::limits::{TICK, WRITE_BUFFER_HIGH_BYTES};
+use headrace_io::limits::{TICK, WRITE_BUFFER_HIGH_BYTES};
 use headrace_io::{Address, Connecting, Link, Liveness, Progress, TcpOptions};
 use socket2::{SockRef, Socket};
 use std::io::{self, Read, Write};

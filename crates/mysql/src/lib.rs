@@ -14,6 +14,7 @@
 
 pub mod auth;
 pub mod errors;
+pub mod limits;
 pub mod login_file;
 pub mod machine;
 pub mod packets;

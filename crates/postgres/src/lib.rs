@@ -7,6 +7,7 @@
 #![forbid(unsafe_code)]
 
 pub mod errors;
+pub mod limits;
 pub mod machine;
 pub mod messages;
 pub mod sql;

@@ -5,9 +5,9 @@ use crate::arrow_rows::ArrowRows;
 use crate::engine::Dialect;
 use crate::errors::ClientError;
 use crate::globals::type_name;
+use crate::limits;
 use crate::params::{PyParams, is_unordered};
 use crate::sink::Settings;
-use headrace_core::limits;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyList, PyMemoryView, PyString, PyTuple};
 

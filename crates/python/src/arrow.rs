@@ -5,10 +5,11 @@
 //! share one: a stream that fetches its rows in parts.
 
 use crate::errors::{self, ClientError};
+use crate::limits;
 use crate::sink::{Settings, Unrepresentable};
 use headrace_arrow::export::{export_array, export_reader, export_schema, export_stream};
 use headrace_arrow::{ArrowError, Batches, Numeric, Options, RecordBatch, RecordBatchReader, Refused, SchemaRef};
-use headrace_core::{Column, Fatal, Mismatch, Run, limits};
+use headrace_core::{Column, Fatal, Mismatch, Run};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyCapsule, PyIterator};
@@ -131,8 +132,8 @@ impl ArrowSink {
         if batch_rows == 0 {
             return Err(errors::programming(py, "batch_rows must be at least 1"));
         }
-        if !(1..=limits::ARROW_BATCH_BYTES_MAX).contains(&batch_bytes) {
-            let most = limits::ARROW_BATCH_BYTES_MAX;
+        if !(1..=headrace_arrow::limits::ARROW_BATCH_BYTES_MAX).contains(&batch_bytes) {
+            let most = headrace_arrow::limits::ARROW_BATCH_BYTES_MAX;
             return Err(errors::programming(py, &format!("batch_bytes must be at least 1 and at most {most}")));
         }
         let options = Options { numeric, batch_rows, batch_bytes, fixed, ..Options::default() };

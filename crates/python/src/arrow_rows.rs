@@ -6,13 +6,14 @@
 use crate::errors::{self, ClientError};
 use crate::ffi;
 use crate::globals::{globals, type_name};
+use crate::limits;
 use crate::params::PyValue;
 use crate::query::Query;
 use crate::sink::Settings;
 use headrace_arrow::Nanoseconds;
 use headrace_arrow::input::{Batch, Input, InputError, Meaning, Row};
 use headrace_core::civil::{DAY_MICROS, civil_from_days};
-use headrace_core::{Mismatch, Value, ValueKind, limits};
+use headrace_core::{Mismatch, Value, ValueKind};
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;

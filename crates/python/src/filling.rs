@@ -3,9 +3,10 @@
 use crate::args::sequence;
 use crate::arrow_rows::ArrowSource;
 use crate::errors::ClientError;
+use crate::limits;
 use crate::params::PyParams;
 use crate::sink::Settings;
-use headrace_core::{Parameters, WriteBuffer, limits};
+use headrace_core::{Parameters, WriteBuffer};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
 use std::time::Instant;

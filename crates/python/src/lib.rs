@@ -28,6 +28,7 @@ mod ffi;
 mod filling;
 mod globals;
 mod informix;
+mod limits;
 mod mysql;
 mod params;
 mod postgres;
@@ -48,10 +49,10 @@ fn is_optimised() -> bool {
 mod _native {
     /// Bytes of the values of an Arrow record batch after which it ends.
     #[pymodule_export]
-    const ARROW_BATCH_BYTES: usize = headrace_core::limits::ARROW_BATCH_BYTES;
+    const ARROW_BATCH_BYTES: usize = headrace_arrow::limits::ARROW_BATCH_BYTES;
     /// Seconds for which a connection on an event loop may send within one turn of the loop.
     #[pymodule_export]
-    const FLUSH_TURN: f64 = headrace_core::limits::FLUSH_TURN.as_secs_f64();
+    const FLUSH_TURN: f64 = crate::limits::FLUSH_TURN.as_secs_f64();
     #[pymodule_export]
     use crate::arrow::{ArrowBatch, ArrowResult, ArrowSink};
     #[pymodule_export]

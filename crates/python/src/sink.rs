@@ -2,8 +2,8 @@
 
 use crate::ffi::{self, RowTuple};
 use crate::globals::{Globals, globals};
+use crate::limits::{DATES, DATES_FIRST};
 use headrace_core::civil::{self, DAY_MICROS};
-use headrace_core::limits::{DATES, DATES_FIRST};
 use headrace_core::sink::decimal_text;
 use headrace_core::{Container, Inet, Sink};
 use pyo3::exceptions::{PyArithmeticError, PyRecursionError, PyTypeError, PyUnicodeDecodeError, PyValueError};

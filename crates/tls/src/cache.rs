@@ -4,8 +4,8 @@
 //! ([`Verify::Opportunistic`]) belongs to one connection, so nothing is cached for that mode.
 
 use crate::config::{Roots, TlsConfig, Verify};
+use crate::limits::{TLS_CONFIGURATIONS, TLS_STORE_SECONDS};
 use headrace_core::Fatal;
-use headrace_core::limits::{TLS_CONFIGURATIONS, TLS_STORE_SECONDS};
 use rustls::ClientConfig;
 use std::collections::HashMap;
 use std::path::Path;

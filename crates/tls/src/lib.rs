@@ -5,13 +5,14 @@ mod binding;
 mod cache;
 mod config;
 pub mod dangerous;
+mod limits;
 mod names;
 mod server;
 
 pub use config::{ClientCert, Roots, TlsConfig, Verify};
 pub use server::Identity;
 
-use headrace_core::limits::{TLS_PLAINTEXT_BYTES, WRITE_BUFFER_HIGH_BYTES};
+use crate::limits::{TLS_PLAINTEXT_BYTES, WRITE_BUFFER_HIGH_BYTES};
 use headrace_core::{Fatal, FatalKind, ReadBuffer, WriteBuffer};
 use rustls::pki_types::ServerName;
 use rustls::{CertificateError, ClientConnection, Connection, Error, ProtocolVersion, ServerConnection};

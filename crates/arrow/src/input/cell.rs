@@ -2,11 +2,12 @@
 
 use super::column::{Coefficients, Column, Values};
 use super::text::{Digits, float_text, json_text, place_point, shown};
+use crate::limits;
 use crate::options::Nanoseconds;
 use arrow_schema::TimeUnit;
 use headrace_core::civil::{self, DAY_MICROS};
 use headrace_core::params::RangeParts;
-use headrace_core::{Mismatch, Value, ValueKind, limits};
+use headrace_core::{Mismatch, Value, ValueKind};
 use std::borrow::Cow;
 use std::marker::PhantomData;
 

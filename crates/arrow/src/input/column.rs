@@ -2,6 +2,7 @@
 
 use super::sound::{self, Soundness};
 use super::{InputError, Meaning};
+use crate::limits;
 use crate::schema::EXTENSION_NAME;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -18,7 +19,7 @@ use arrow_buffer::{
     i256,
 };
 use arrow_schema::{DataType, Field, FieldRef, IntervalUnit, TimeUnit};
-use headrace_core::{ValueKind, limits};
+use headrace_core::ValueKind;
 use std::sync::Arc;
 
 /// The fields of a struct that is a range, as [`crate::schema::schema`] makes them.

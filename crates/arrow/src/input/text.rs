@@ -1,7 +1,8 @@
 //! Values as text: of numbers, as JSON, and for error messages.
 
 use super::cell::Cell;
-use headrace_core::{Mismatch, Value, ValueKind, limits};
+use crate::limits;
+use headrace_core::{Mismatch, Value, ValueKind};
 use std::fmt::Write;
 
 /// Characters of a value in an error message.

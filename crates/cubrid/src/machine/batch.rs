@@ -12,11 +12,12 @@ use super::statement::Statement;
 use super::{CasHandler, Expect, Machine};
 use crate::errors::{cas, dbms};
 use crate::lexer;
+use crate::limits;
 use crate::messages::client::put_text;
 use crate::messages::server::{BatchResults, Executed, Origin, ServerError};
 use crate::messages::{Reader, client, savepoint, tran};
 use crate::types::encode::{coded, encode_row};
-use headrace_core::{CodeSet, Epoch, Fatal, Mismatch, Parameters, Value, ValueKind, WriteBuffer, limits};
+use headrace_core::{CodeSet, Epoch, Fatal, Mismatch, Parameters, Value, ValueKind, WriteBuffer};
 use std::sync::Arc;
 
 /// The savepoint of a batch.

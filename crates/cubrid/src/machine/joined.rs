@@ -14,20 +14,16 @@ use super::statement::Statement;
 use super::{CasHandler, Expect, Machine};
 use crate::errors::dbms;
 use crate::lexer::OneRow;
+use crate::limits;
+use crate::limits::JOINED_PARAMETERS;
+use crate::limits::JOINED_ROWS;
+use crate::limits::JOINED_ROWS_FEWEST;
 use crate::messages::server::{BatchResults, Origin, Prepared, ServerError};
 use crate::messages::{Reader, client, savepoint};
-use headrace_core::{Fatal, WriteBuffer, limits};
+use headrace_core::{Fatal, WriteBuffer};
 use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::sync::Arc;
-
-/// Rows of a statement. The server needs longer to prepare a statement the more rows it has, and hardly executes one of
-/// more rows faster: measured with CUBRID 11.3.2, 4.2 microseconds a row for 100 rows, 3.5 for 200.
-const ROWS: usize = 100;
-/// Parameters of a statement at most: its preparation then takes 5 ms.
-const PARAMETERS: usize = 4000;
-/// Rows of a statement from which on it is worth its preparation.
-const ROWS_WORTH_IT: usize = 10;
 
 /// Savepoints before requests with joined rows: as many as are in flight at a time.
 const SAVEPOINTS: [&[u8]; limits::CHUNKS_IN_FLIGHT] = [b"headrace_rows_0", b"headrace_rows_1"];
@@ -92,9 +88,9 @@ impl Joined {
         let may_join = strategy != BatchStrategy::Array && statement.parameters > 0;
         let insert = OneRow::of(&statement.sql).filter(|_| may_join);
         let Some(insert) = insert else { return Self::None };
-        let most = (PARAMETERS / statement.parameters).min(ROWS);
+        let most = (JOINED_PARAMETERS / statement.parameters).min(JOINED_ROWS);
         let rows = insert.rows_in(limits::STATEMENT_CACHE_SQL_BYTES).min(most);
-        if rows < ROWS_WORTH_IT {
+        if rows < JOINED_ROWS_FEWEST {
             return Self::None;
         }
         Self::Wanted { sql: insert.repeated(rows).into(), rows }

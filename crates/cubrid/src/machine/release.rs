@@ -12,9 +12,9 @@ use super::request::Request;
 use super::stage::{Event, State};
 use super::startup::{Purpose, Startup};
 use super::{CasHandler, Loss, Machine, Options, Phase};
+use crate::limits::RESUMES;
 use crate::messages::CasInfo;
 use crate::messages::login::{Connected, SessionId};
-use headrace_core::limits::RESUMES;
 use headrace_core::{Fatal, FatalKind, Verb, WriteBuffer};
 
 /// What has to hold of a session that is resumed.

@@ -4,10 +4,8 @@
 //! stays until its statement is executed again or closed, or until the transaction ends. The oldest one is therefore
 //! closed, in the same write as the next execution, where there would be too many.
 
+use crate::limits::RESULTS_KEPT;
 use std::collections::VecDeque;
-
-/// The number of results that are kept. The client may have opened cursors besides.
-const KEPT: usize = 40;
 
 /// The handles of the statements whose results the server keeps, the oldest first. All of them were read to their end,
 /// but for the last, as no request is sent while a result is read.
@@ -18,7 +16,7 @@ impl OpenResults {
     /// A query is executed in the transaction. Returns the handle whose result has to be closed before.
     pub fn open(&mut self, handle: i32) -> Option<i32> {
         self.0.retain(|known| *known != handle);
-        let oldest = if self.0.len() < KEPT { None } else { self.0.pop_front() };
+        let oldest = if self.0.len() < RESULTS_KEPT { None } else { self.0.pop_front() };
         self.0.push_back(handle);
         oldest
     }
@@ -41,7 +39,7 @@ mod tests {
     #[test]
     fn oldest_result_is_closed_where_there_would_be_too_many() {
         let mut results = OpenResults::default();
-        let kept = KEPT as i32;
+        let kept = RESULTS_KEPT as i32;
         assert!((1..=kept).all(|handle| results.open(handle).is_none()));
         assert_eq!((results.open(1), results.open(kept + 1), results.open(kept + 2)), (None, Some(2), Some(3)));
         results.close(&[5, 6]);

@@ -8,12 +8,13 @@ use super::stage::{Event, State};
 use super::verb::parameter_of;
 use super::{CasHandler, Expect, Machine, Phase};
 use crate::lexer;
+use crate::limits;
 use crate::messages::client::{self, Execute};
 use crate::messages::{execute, function, parameter, prepare, savepoint, tran};
 use crate::mirrored;
 use crate::types::cast::Cast;
 use crate::types::encode::{coded, encode_row};
-use headrace_core::{CodeSet, Mismatch, Parameters, Verb, WriteBuffer, limits};
+use headrace_core::{CodeSet, Mismatch, Parameters, Verb, WriteBuffer};
 use std::borrow::Cow;
 
 impl<H: CasHandler> Machine<H> {

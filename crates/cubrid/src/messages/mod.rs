@@ -17,7 +17,8 @@ pub mod server;
 
 pub use reader::Reader;
 
-use headrace_core::{Fatal, limits};
+use crate::limits;
+use headrace_core::Fatal;
 
 /// The number of bytes before the payload of a frame.
 pub const HEADER_BYTES: usize = 8;

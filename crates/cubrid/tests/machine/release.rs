@@ -260,7 +260,7 @@ fn a_session_is_lost_again_while_its_parameters_are_set() {
         session.feed(&resumed()).unwrap();
         lose(&mut session)
     });
-    assert_eq!(again.count(), headrace_core::limits::RESUMES);
+    assert_eq!(again.count(), headrace_cubrid::limits::RESUMES);
 }
 
 #[test]

@@ -5,30 +5,28 @@ use super::handler::Handler;
 use super::requests::{ROOM, plain};
 use super::server::{Pool, Server};
 use super::session::Session;
+use crate::limits::CANCEL_SOON;
 use crate::limits::{CANCEL_AGAIN, RESET_TIMEOUT};
 use crate::lock;
 use headrace_connection::Connection;
 use headrace_core::Fatal;
 use headrace_drivers::Repeats;
 use headrace_io::{CancelSent, TcpOptions};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 use tokio::time::timeout;
-
-/// How soon a cancel request is tried again that the server cannot take yet.
-const SOON: Duration = Duration::from_millis(20);
 
 impl<B: Backend> Session<'_, B> {
     /// Cancels the statement that runs, or tries to. Nothing else is started meanwhile.
     pub(super) async fn cancel_statement(&mut self) {
         let Some(lent) = &mut self.lent else { return };
         if lent.server.client.connection.machine.is_idle() {
-            self.cancelling = Some(Instant::now() + SOON);
+            self.cancelling = Some(Instant::now() + CANCEL_SOON);
             return;
         }
         lent.server.client.connection.machine.pause();
         let sent = timeout(RESET_TIMEOUT, try_to_cancel(&mut lent.server, &self.pool)).await;
         let later = matches!(sent, Ok(Ok(false)));
-        self.cancelling = Some(Instant::now() + if later { SOON } else { CANCEL_AGAIN });
+        self.cancelling = Some(Instant::now() + if later { CANCEL_SOON } else { CANCEL_AGAIN });
         lent.server.client.connection.machine.cancel_sent();
         lent.server.client.connection.machine.unpause();
     }
@@ -40,7 +38,7 @@ impl<B: Backend> Session<'_, B> {
 /// [`Fatal`]: the server was not reached.
 pub(super) async fn cancel<B: Backend>(server: &mut Server<B>, pool: &Pool<B>) -> Result<(), Fatal> {
     while !try_to_cancel(server, pool).await? {
-        tokio::time::sleep(SOON).await;
+        tokio::time::sleep(CANCEL_SOON).await;
     }
     Ok(())
 }

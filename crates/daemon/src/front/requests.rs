@@ -14,6 +14,8 @@ use super::transactions::{Block, IN_FAILED_TRANSACTION};
 use super::values::{COPY_SIGNATURE, Layout, Shape, Writer};
 use crate::client::is_full;
 use crate::leaving;
+use crate::limits::FRONT_HELD_BYTES;
+use crate::limits::FRONT_PASSED_ON_BYTES;
 use crate::limits::RESET_TIMEOUT;
 use crate::lock;
 use crate::replies::Ended;
@@ -33,10 +35,6 @@ use tokio::time::timeout;
 
 /// Bytes of rows of one request that wait in the daemon until the client takes them.
 pub(super) const ROOM: usize = 256 * 1024;
-/// The same for a portal that the client has not read to its end, while another statement is executed.
-const HELD: usize = 16 * 1024 * 1024;
-/// Bytes of rows from which on they are passed on before their result is complete.
-const PASSED_ON: usize = 16 * 1024;
 /// Bytes of a client's messages that are read ahead.
 pub(super) const READ_AHEAD: usize = 128 * 1024;
 
@@ -157,7 +155,8 @@ impl<B: Backend> Session<'_, B> {
         let done = || {
             let slot = lock(&slot);
             slot.outcome.is_some()
-                || !watches && (slot.bytes.len() >= PASSED_ON || limit.is_some_and(|rows| slot.rows >= rows))
+                || !watches
+                    && (slot.bytes.len() >= FRONT_PASSED_ON_BYTES || limit.is_some_and(|rows| slot.rows >= rows))
         };
         if done() && has_room {
             return Ok(false);
@@ -325,7 +324,7 @@ impl<B: Backend> Session<'_, B> {
     pub(super) async fn make_way(&mut self) -> Result<Result<(), Failure>, Ended> {
         let unfinished = self.portals.values().filter_map(|portal| portal.running.as_ref()).find(|one| !one.is_over());
         let Some(slot) = unfinished.map(|running| running.slot.clone()) else { return Ok(Ok(())) };
-        lock(&slot).room = HELD;
+        lock(&slot).room = FRONT_HELD_BYTES;
         loop {
             let (is_over, held, is_full) = {
                 let slot = lock(&slot);
@@ -334,10 +333,10 @@ impl<B: Backend> Session<'_, B> {
             if is_over {
                 return Ok(Ok(()));
             }
-            if held >= HELD {
+            if held >= FRONT_HELD_BYTES {
                 let message = format!(
                     "headraced: a portal has more rows than the {} MiB that are kept while another statement is executed",
-                    HELD >> 20
+                    FRONT_HELD_BYTES >> 20
                 );
                 return Ok(Err(Failure::new("54000", message).hint("read it to its end, or close it")));
             }

@@ -15,6 +15,7 @@ use super::types::Target;
 use crate::client::{Client, is_full};
 use crate::config::PoolMode;
 use crate::hub::Hub;
+use crate::limits::FRONT_IN_FLIGHT;
 use crate::limits::SMALL;
 use crate::registry::{self, Activity, Entered};
 use crate::replies::{Ended, PROTOCOL_VIOLATION, SERVER_LOST, TOO_LARGE};
@@ -26,9 +27,6 @@ use headrace_postgres::types::{Format, TypeRegistry};
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::sync::Arc;
 use std::time::Instant;
-
-/// Requests of a client that may be in flight.
-const IN_FLIGHT: usize = 512;
 
 /// A client and what it has.
 pub(super) struct Session<'a, B: Backend> {
@@ -209,7 +207,7 @@ impl<B: Backend> Session<'_, B> {
 
     /// Takes a whole message, if there is one and room for its answer.
     fn next_message(&mut self) -> Result<Option<Vec<u8>>, Ended> {
-        if is_full(&self.client.buffers) || self.queue.len() >= IN_FLIGHT {
+        if is_full(&self.client.buffers) || self.queue.len() >= FRONT_IN_FLIGHT {
             return Ok(None);
         }
         let read_buffer = &mut self.client.buffers.read_buffer;

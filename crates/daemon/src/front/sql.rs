@@ -277,7 +277,7 @@ fn number_of(text: &str) -> Option<Option<usize>> {
         digits
             .parse::<usize>()
             .ok()
-            .filter(|number| (1..=headrace_core::limits::PARAMETERS).contains(number))
+            .filter(|number| (1..=headrace_postgres::limits::PARAMETERS).contains(number))
             .map(|n| n - 1),
     )
 }

@@ -9,16 +9,11 @@
 
 use super::request::{Expect, Group};
 use super::{IfxHandler, Machine};
+use crate::limits::INTERRUPT_PATIENCE;
+use crate::limits::INTERRUPT_READING;
 use crate::messages::{client, tag};
 use headrace_core::{Interrupt, WriteBuffer};
-use std::time::{Duration, Instant};
-
-/// How long the server gets to read the group that it works on next.
-const READING: Duration = Duration::from_millis(250);
-
-/// How long an urgent byte gets to take effect. A server that answers nothing for this long loses the connection
-/// anyway.
-const PATIENCE: Duration = Duration::from_secs(2);
+use std::time::Instant;
 
 /// An urgent byte that was sent.
 #[derive(Debug)]
@@ -49,7 +44,9 @@ impl<H: IfxHandler> Machine<H> {
                 urgent.seen = ((urgent.before, running), now);
             }
             let gone_on = urgent.before < urgent.all;
-            if now.saturating_duration_since(urgent.seen.1) < if gone_on { READING } else { PATIENCE } {
+            if now.saturating_duration_since(urgent.seen.1)
+                < if gone_on { INTERRUPT_READING } else { INTERRUPT_PATIENCE }
+            {
                 let is_last = running == urgent.before && !gone_on;
                 return if is_last { Interrupt::Needless } else { Interrupt::Later };
             }

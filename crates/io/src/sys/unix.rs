@@ -1,6 +1,6 @@
 //! Unix: a socket blocks, and single calls do not.
 
-use headrace_core::limits::TICK;
+use crate::limits::TICK;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags};
 use socket2::{Domain, Socket, Type};

@@ -36,12 +36,12 @@ use super::stage::{BATCH_TRANSITIONS, BatchEvent, Event, Phase};
 use super::statement::Statement;
 use super::verb::{self, COMMIT, ROLLBACK};
 use super::{Machine, MyHandler};
+use crate::limits::{CHUNK_BYTES, CHUNK_ROWS, CHUNKS_IN_FLIGHT};
 use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::command::{self, Command};
 use crate::packets::frame;
 use crate::sql::{Insert, Scan, Table};
 use headrace_core::WriteBuffer;
-use headrace_core::limits::{CHUNK_BYTES, CHUNK_ROWS, CHUNKS_IN_FLIGHT};
 use std::collections::VecDeque;
 use std::sync::Arc;
 

@@ -5,12 +5,13 @@ use super::reply::{Expect, Kind, Reply};
 use super::run::{LargeRow, RowPackets};
 use super::startup::Progress;
 use super::{Machine, MyHandler, Phase};
+use crate::limits;
 use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::compress::Algorithm;
 use crate::packets::frame::{self, HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use crate::packets::header;
 use crate::packets::reply::{Completion, ServerError};
-use headrace_core::{Fatal, FatalKind, ReadBuffer, Room, WriteBuffer, limits};
+use headrace_core::{Fatal, FatalKind, ReadBuffer, Room, WriteBuffer};
 
 impl<H: MyHandler> Machine<H> {
     /// Handles every whole packet in the read buffer; replies for the authentication are written to the write buffer.

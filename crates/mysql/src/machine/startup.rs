@@ -2,13 +2,14 @@
 
 use crate::auth::{Authenticator, Channel, Plugin, Secret, ServerKey};
 use crate::errors::Numbering;
+use crate::limits;
 use crate::packets::capabilities::Capabilities;
 use crate::packets::compress::Algorithm;
 use crate::packets::frame;
 use crate::packets::handshake::{ClientHello, HandshakeResponse41, HandshakeV10, auth_switch_request};
 use crate::packets::header;
 use crate::packets::reply::{Completion, ServerError, StateChange};
-use headrace_core::{Certificate, Fatal, FatalKind, WriteBuffer, limits};
+use headrace_core::{Certificate, Fatal, FatalKind, WriteBuffer};
 
 /// Whether the connection is encrypted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

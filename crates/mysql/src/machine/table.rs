@@ -12,12 +12,10 @@ use super::pending::Stage;
 use super::reply::{Kind, Reply};
 use super::stage::Event;
 use super::{Machine, MyHandler};
+use crate::limits::TABLES_KNOWN;
 use crate::sql::Table;
 use headrace_core::{Epoch, Fatal, WriteBuffer};
 use std::collections::BTreeMap;
-
-/// Tables of which the answer is kept.
-const MOST_TABLES: usize = 256;
 
 /// What the server has answered.
 #[derive(Debug, Default)]
@@ -77,7 +75,7 @@ impl<H: MyHandler> Machine<H> {
         let (table, joins) = (table.clone(), *joins);
         pending.go(Event::TableKnown, Stage::Queued);
         self.queue.unstart();
-        if self.tables.joins.len() >= MOST_TABLES {
+        if self.tables.joins.len() >= TABLES_KNOWN {
             self.tables.joins.clear();
         }
         self.tables.joins.insert(table, joins);

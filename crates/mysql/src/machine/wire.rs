@@ -39,7 +39,7 @@ impl Wire {
         self.scratch.clear();
         let value = write(&mut self.scratch)?;
         compress::compress(algorithm, &self.scratch, 0, write_buffer.tail());
-        self.scratch.shrink_to(headrace_core::limits::WRITE_BUFFER_HIGH_BYTES);
+        self.scratch.shrink_to(crate::limits::WRITE_BUFFER_HIGH_BYTES);
         Ok(value)
     }
 

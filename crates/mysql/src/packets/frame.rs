@@ -1,7 +1,8 @@
 //! Packet framing: a header of length and sequence number, and payloads of 16 MiB and more in several packets.
 //! MySQL: "MySQL Packets"; MariaDB: "0-packet".
 
-use headrace_core::{Fatal, limits};
+use crate::limits;
+use headrace_core::Fatal;
 use std::convert::Infallible;
 
 /// Bytes of a packet's header.

@@ -18,11 +18,12 @@ use super::stage::{Event, Unsent};
 use super::statement::Statement;
 use super::work::{BulkProgress, Preparation, Source, Work};
 use super::{Machine, PgHandler, TransactionStatus};
+use crate::limits;
 use crate::messages::frontend;
 use crate::sql::JoinableInsert;
 use crate::types::Format;
 use headrace_core::verb::Verb;
-use headrace_core::{Parameters, ResponseHandler, WriteBuffer, limits};
+use headrace_core::{Parameters, ResponseHandler, WriteBuffer};
 use std::sync::Arc;
 
 /// The savepoint that a batch within a transaction goes back to.

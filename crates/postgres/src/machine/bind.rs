@@ -8,10 +8,11 @@ use super::stage::{Event, Unsent};
 use super::statement::{Lookup, Statement};
 use super::work::{PortalDescription, Preparation, Work};
 use super::{Machine, PgHandler, Server};
+use crate::limits;
 use crate::messages::frontend;
 use crate::messages::tag::Target;
 use crate::types::{self, Format};
-use headrace_core::{Mismatch, Outcome, Parameters, ResponseHandler, Slot, WriteBuffer, limits};
+use headrace_core::{Mismatch, Outcome, Parameters, ResponseHandler, Slot, WriteBuffer};
 use std::borrow::Cow;
 use std::sync::Arc;
 

@@ -36,6 +36,7 @@ pub use startup::{Binding, Method, Options, Purpose, Secret, Tls};
 pub use statement::{Columns, Shape, Statement};
 pub use verb::begin_statement;
 
+use crate::limits;
 use crate::messages::backend::{Notification, ServerError};
 use crate::messages::frontend;
 use crate::messages::tag::field;
@@ -43,7 +44,7 @@ use crate::types::TypeRegistry;
 use answer::Ending;
 use headrace_core::{
     Cancellation, Certificate, Fatal, Mismatch, NextStep, Outcome, Protocol, Queue, ReadBuffer, Requests,
-    ResponseHandler, Session, Statements, TransactionStatus, Verb, WriteBuffer, limits,
+    ResponseHandler, Session, Statements, TransactionStatus, Verb, WriteBuffer,
 };
 use pending::{PendingRequest, Stage};
 use portals::Portals;

@@ -10,12 +10,13 @@ use super::startup::State;
 use super::statement::calls_set_config_of_path;
 use super::work::Work;
 use super::{Machine, PgHandler, Phase, Server, TransactionStatus};
+use crate::limits;
 use crate::messages::backend::{self, Notification, ServerError, header};
 use crate::messages::frontend;
 use crate::messages::tag::{backend as tag, field};
 use crate::types::DateOrder;
 use headrace_core::protocol::{BulkDirection, Summary};
-use headrace_core::{Fatal, FatalKind, Outcome, ReadBuffer, Room, Session, WriteBuffer, limits};
+use headrace_core::{Fatal, FatalKind, Outcome, ReadBuffer, Room, Session, WriteBuffer};
 
 impl<H: PgHandler> Machine<H> {
     /// Handles every whole message in the read buffer; replies for the authentication are written to the write buffer.

@@ -12,9 +12,10 @@ use super::streamed::Streamed;
 use super::typing::Typing;
 use super::work::{Source, Work};
 use super::{Machine, PgHandler, Phase, Server, TransactionStatus};
+use crate::limits;
 use crate::messages::frontend;
 use crate::messages::tag::Target;
-use headrace_core::{Effect, WriteBuffer, limits};
+use headrace_core::{Effect, WriteBuffer};
 use std::sync::Arc;
 
 impl<H: PgHandler> Machine<H> {

@@ -8,12 +8,13 @@ use super::request::Request;
 use super::verb;
 use super::work::BulkProgress;
 use super::{Machine, PgHandler, TransactionStatus};
+use crate::limits;
 use crate::messages::backend::ServerError;
 use crate::messages::tag::field;
 use crate::types::Oid;
 use crate::types::oid::FIRST_OWN;
 use headrace_core::protocol::Summary;
-use headrace_core::{Fatal, IfUnsent, Verb, WriteBuffer, limits};
+use headrace_core::{Fatal, IfUnsent, Verb, WriteBuffer};
 
 /// Returns true if the server has refused a statement since its columns have changed, which has no code of its own.
 fn has_other_columns(error: &ServerError) -> bool {

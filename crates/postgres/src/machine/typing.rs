@@ -11,10 +11,11 @@ use super::request::{Execute, Prepare, Request, Rows};
 use super::statement::{Lookup, Statement};
 use super::work::{Preparation, Source, Work};
 use super::{Machine, PgHandler, Server};
+use crate::limits;
 use crate::messages::frontend;
 use crate::sql;
 use crate::types::{self, Encoder, Kind, Oid, TypeRegistry, oid};
-use headrace_core::{Parameters, Value, ValueKind, WriteBuffer, limits};
+use headrace_core::{Parameters, Value, ValueKind, WriteBuffer};
 use std::sync::Arc;
 
 /// The types of a batch's rows, and the statements that it has used.

@@ -1,8 +1,9 @@
 //! Messages of the server: framing, and all bodies except rows.
 
 use super::tag::field;
+use crate::limits;
 use crate::types::Oid;
-use headrace_core::{Fatal, TransactionStatus, limits};
+use headrace_core::{Fatal, TransactionStatus};
 
 /// The message at the front of `bytes`: its type and its whole length with the type byte, or `None` while the
 /// header is incomplete.

@@ -1,8 +1,9 @@
 //! Messages of the client. Each function appends one message to a buffer.
 
 use super::tag::{Target, frontend as tag};
+use crate::limits;
 use crate::types::Oid;
-use headrace_core::{Mismatch, limits};
+use headrace_core::Mismatch;
 
 /// Appends a message of type `tag` whose body `body` writes, and fills in its length.
 ///

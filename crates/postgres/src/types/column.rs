@@ -3,9 +3,9 @@
 use super::builtin::{self, Scalar};
 use super::registry::{self, Attribute, TypeRegistry};
 use super::{Oid, oid};
+use crate::limits;
 use crate::messages::backend::Field;
 use headrace_core::column::{Column, Fraction, Kind, Native, NativeType, Part};
-use headrace_core::limits;
 use std::borrow::Cow;
 use std::sync::Arc;
 

@@ -5,8 +5,9 @@ use super::registry::{Kind, TypeRegistry};
 use super::scalars::scalar_value;
 use super::text::{self, Styled};
 use super::{Format, Oid, oid};
+use crate::limits;
 use headrace_core::run::{DecodeCell, Grid};
-use headrace_core::{Container, Fatal, Sink, limits};
+use headrace_core::{Container, Fatal, Sink};
 
 /// The decoder of one column.
 #[derive(Clone, Debug)]

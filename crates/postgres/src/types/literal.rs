@@ -4,9 +4,10 @@
 use super::encode::put_text;
 use super::numeric;
 use super::write::TextWriter;
+use crate::limits;
 use headrace_core::civil::{self, DAY_MICROS};
 use headrace_core::params::RangeParts;
-use headrace_core::{Container, Mismatch, Sink, Value, ValueKind, limits};
+use headrace_core::{Container, Mismatch, Sink, Value, ValueKind};
 
 /// Writes the text of a value that is not NULL.
 pub fn write<V: Value>(value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<(), V::Error> {

@@ -3,7 +3,7 @@
 use super::builtin::{self, Scalar};
 use super::text::DateOrder;
 use super::{Oid, oid};
-use headrace_core::limits;
+use crate::limits;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -9,7 +9,7 @@ use headrace_testkit::{Shared, TestValue};
 
 const INT4: u32 = 23;
 const SQL: &str = "insert into t values ($1) on conflict do nothing";
-const MANY: usize = headrace_core::limits::JOINED_ROWS;
+const MANY: usize = headrace_postgres::limits::JOINED_ROWS;
 const ASKED: [&str; 5] = ["Parse", "Parse", "Bind", "Execute", "Flush"];
 
 /// A batch of these rows, which can be read again; it asks for its table after the first one.

@@ -2,7 +2,8 @@
 
 use crate::machine::session::*;
 use crate::support::TestHandler;
-use headrace_core::{Protocol, limits};
+use headrace_core::Protocol;
+use headrace_postgres::limits;
 use headrace_postgres::machine::{PortalId, Request, Rows};
 use headrace_postgres::messages::tag::backend;
 use headrace_testkit::TestValue;

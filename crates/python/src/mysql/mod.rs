@@ -10,10 +10,11 @@ use crate::columns::Columns;
 use crate::engine::Dialect as _;
 use crate::errors::{self, ClientError};
 use crate::filling::{Filled, RowForm, fill};
+use crate::limits;
 use crate::query::Sql;
 use crate::wire::{State, StateGuard, Transfer, Wire};
 use dialect::MySql;
-use headrace_core::{Parameters, limits};
+use headrace_core::Parameters;
 use headrace_drivers::protocols::mysql;
 use headrace_drivers::protocols::mysql::machine::{
     self, AsText, BatchStrategy, Execute, Guarding, InfileState, Request, Rows, VerbStatement,

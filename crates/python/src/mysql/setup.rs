@@ -2,8 +2,9 @@
 
 use super::dialect::MyMachine;
 use crate::errors;
+use crate::limits;
 use crate::wire::setup::{Prepared, choose, get, statements, tls_settings};
-use headrace_core::{WriteBuffer, limits};
+use headrace_core::WriteBuffer;
 use headrace_drivers::protocols::mysql::auth::{Plugin, Secret, ServerKey};
 use headrace_drivers::protocols::mysql::machine::{Options, Tls};
 use headrace_drivers::protocols::mysql::packets::compress::Algorithm;
@@ -46,7 +47,9 @@ pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, _: &mut WriteBuffer)
         },
         compression: match (text("compression")?.as_deref(), get::<u8>(options, "zstd_level")?) {
             (Some("zlib"), _) => Some(Algorithm::Zlib),
-            (Some("zstd"), level) => Some(Algorithm::Zstd(level.unwrap_or(limits::ZSTD_LEVEL))),
+            (Some("zstd"), level) => {
+                Some(Algorithm::Zstd(level.unwrap_or(headrace_drivers::protocols::mysql::limits::ZSTD_LEVEL)))
+            }
             _ => None,
         },
         found_rows: flag("found_rows")?,

@@ -12,10 +12,11 @@ use objects::{
 use crate::errors::ClientError;
 use crate::ffi::{Exact, exact};
 use crate::globals::{Globals, globals, is, is_exactly, type_name};
+use crate::limits;
 use crate::sink::Settings;
 use headrace_core::civil::DAY_MICROS;
 use headrace_core::params::RangeParts;
-use headrace_core::{Container, Mismatch, Parameters, Value, ValueKind, limits};
+use headrace_core::{Container, Mismatch, Parameters, Value, ValueKind};
 use pyo3::PyTypeInfo;
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyAttributeError, PyKeyError, PyOverflowError, PyRecursionError, PyTypeError, PyValueError};

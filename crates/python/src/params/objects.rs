@@ -3,9 +3,10 @@
 use super::numpy::in_python;
 use crate::errors::ClientError;
 use crate::globals::{globals, is};
+use crate::limits;
 use crate::sink::Settings;
+use headrace_core::Mismatch;
 use headrace_core::civil::{DAY_MICROS, days_from_civil};
-use headrace_core::{Mismatch, limits};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{

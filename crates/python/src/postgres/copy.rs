@@ -9,9 +9,11 @@ use crate::engine::CopySink;
 use crate::errors::{self, ClientError};
 use crate::ffi as cpython;
 use crate::filling::{Filled, RowForm, fill};
+use crate::limits;
+use crate::limits::COPY_HELD_BYTES;
 use crate::sink::{RowSink, Rows};
 use crate::wire::{State, Transfer, Wire};
-use headrace_core::{Mismatch, Parameters, Protocol as _, Room, limits};
+use headrace_core::{Mismatch, Parameters, Protocol as _, Room};
 use headrace_drivers::protocols::postgres::machine::{Columns as Described, Copy, CopyState, Request};
 use headrace_drivers::protocols::postgres::types::{
     Encoder, copy_binary, decode_binary_row, decode_text_line, encode_binary_row, encode_text_row,
@@ -19,9 +21,6 @@ use headrace_drivers::protocols::postgres::types::{
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
 use std::sync::{Arc, Mutex};
-
-/// Bytes of a COPY that wait unread before no more is taken.
-const HELD_BYTES: usize = 1024 * 1024;
 
 /// The data of a COPY received so far.
 #[derive(Debug, Default)]
@@ -88,7 +87,7 @@ impl CopySink for Py<CopyBuffer> {
                 return Room::More;
             }
             brought.bytes.extend_from_slice(block);
-            brought.full = brought.bytes.len() >= HELD_BYTES;
+            brought.full = brought.bytes.len() >= COPY_HELD_BYTES;
             if brought.full { Room::Full } else { Room::More }
         })
     }

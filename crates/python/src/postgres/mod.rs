@@ -19,7 +19,7 @@ use crate::wire::requests::{ModeKey, modes};
 pub use copy::CopyBuffer;
 use dialect::Postgres;
 pub use dialect::convert;
-use headrace_core::limits;
+use headrace_drivers::protocols::postgres::limits;
 use headrace_drivers::protocols::postgres::machine::{self, Cursor, Execute, Portal, PortalId, Prepare, Request, Rows};
 use headrace_drivers::protocols::postgres::types::{self, Kind, Oid, UserType};
 use pyo3::prelude::*;

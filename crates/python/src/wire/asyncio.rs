@@ -2,7 +2,8 @@
 
 use super::{Io, State, Wire};
 use crate::ffi;
-use headrace_core::{Fatal, FatalKind, NextStep, limits};
+use crate::limits;
+use headrace_core::{Fatal, FatalKind, NextStep};
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;

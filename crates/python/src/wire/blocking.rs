@@ -3,27 +3,17 @@
 use super::{Io, State, Wire};
 use crate::call::Ticket;
 use crate::errors;
+use crate::limits;
+use crate::limits::LOOK;
+use crate::limits::NUDGE_PAUSE;
+use crate::limits::NUDGE_TURNS;
+use crate::limits::NUDGE_WAIT;
 use headrace_connection::Buffers;
-use headrace_core::{Fatal, FatalKind, limits};
+use headrace_core::{Fatal, FatalKind};
 use headrace_io::{Link, Liveness, Progress};
 use pyo3::prelude::*;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-
-/// The maximum sleep of a thread that waits for the end of a stream or COPY: a wake-up between its check and its sleep
-/// is lost.
-const LOOK: Duration = Duration::from_millis(20);
-
-/// The minimum interval at which [`Wire::nudge`] sends and reads.
-const NUDGE_TURNS: usize = 16;
-
-/// The minimum interval at which it moves bytes. A system call for each statement of a pipeline would cost more than
-/// the statement; in this time a program queues some dozens, which keep a server busy for longer than it takes to queue
-/// as many again.
-const NUDGE_PAUSE: Duration = Duration::from_micros(250);
-
-/// The maximum time that it waits for a reply without which nothing more can be sent.
-const NUDGE_WAIT: Duration = Duration::from_millis(10);
 
 impl Wire {
     /// Moves bytes once.

@@ -5,10 +5,9 @@ use crate::args::Args;
 use crate::call::{PyCall, ResultShape};
 use crate::engine::Dialect;
 use crate::errors;
+use crate::limits;
 use crate::query::{Query, not_unicode};
-use headrace_core::{
-    Discarded, Fatal, FatalKind, IfUnsent, Isolation, Left, Modes, Protocol, ResponseHandler, Verb, limits,
-};
+use headrace_core::{Discarded, Fatal, FatalKind, IfUnsent, Isolation, Left, Modes, Protocol, ResponseHandler, Verb};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use std::sync::Arc;

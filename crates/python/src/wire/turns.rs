@@ -10,9 +10,9 @@
 
 use super::{State, Wire, fork};
 use crate::errors;
-use headrace_core::limits::TICK;
 use headrace_core::{Fatal, FatalKind};
 use headrace_io::Waker;
+use headrace_io::limits::TICK;
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 /// A machine whose sessions the front lends.
 pub trait Backend:
-    Protocol<Handler = Handler<Self::Columns, Self::Error>, Request: Send> + Session + Debug + Send + Sized + 'static
+    Protocol<Handler = Handler<Self::Columns, Self::Error>, Request: Send> + Session + Debug + Send + Sync + Sized + 'static
 {
     /// Its description of a result's columns.
     type Columns: Described + Debug + Send + 'static;

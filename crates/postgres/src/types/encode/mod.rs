@@ -7,7 +7,8 @@ use super::builtin::Scalar;
 use super::numeric::NotWhole;
 use super::registry::{Kind, TypeRegistry};
 use super::{DIMENSIONS, EPOCH_DAYS, EPOCH_MICROS, Format, Oid, literal, numeric, oid};
-use headrace_core::{Mismatch, Value, ValueKind, limits};
+use crate::limits;
+use headrace_core::{Mismatch, Value, ValueKind};
 
 /// The encoder of one parameter of a statement; chosen once, when the statement is prepared.
 #[derive(Clone, Debug)]
