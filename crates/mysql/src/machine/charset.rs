@@ -20,7 +20,7 @@ use super::session::Session;
 use super::{Machine, MyHandler};
 use crate::packets::capabilities::Capabilities;
 use crate::packets::reply::StateChange;
-use crate::sql::words;
+use crate::sql::{verb, words};
 use headrace_core::{Fatal, FatalKind, WriteBuffer};
 
 const CLIENT: &str = "character_set_client";
@@ -195,5 +195,5 @@ fn may_change_charset<H: MyHandler>(pending: &PendingRequest<H>, tracked: bool) 
     if pending.changes {
         return !tracked || words(sql).any(|word| UNREPORTED.iter().any(|other| word.eq_ignore_ascii_case(other)));
     }
-    !tracked && words(sql).find(|word| !word.is_empty()).is_some_and(|word| word.eq_ignore_ascii_case("call"))
+    !tracked && verb(sql).is_none_or(|verb| verb.eq_ignore_ascii_case("call"))
 }

@@ -114,7 +114,7 @@ pub fn table_locks(sql: &str, several: bool) -> TableLocks {
     if only_reads_or_writes(sql, several) {
         return TableLocks::Keeps;
     }
-    if !is_several(sql, several) && first_word(sql).eq_ignore_ascii_case("unlock") {
+    if verb(sql).is_some_and(|verb| verb.eq_ignore_ascii_case("unlock")) && !is_several(sql, several) {
         return TableLocks::Unlocks;
     }
     let may_lock = words(sql).any(|word| is_one_of(word, &["lock", "export"]));
@@ -151,15 +151,20 @@ const READS_OR_WRITES: [&str; 6] = ["select", "insert", "update", "delete", "rep
 /// decides nothing for the next transaction. Asked once for each request, it spares those three questions; a large INSERT
 /// is not searched. `several` indicates whether the server accepts more than one statement in the text.
 pub fn only_reads_or_writes(sql: &str, several: bool) -> bool {
-    !is_several(sql, several) && is_one_of(first_word(sql), &READS_OR_WRITES)
+    verb(sql).is_some_and(|verb| is_one_of(verb, &READS_OR_WRITES)) && !is_several(sql, several)
 }
 
-/// The first of [`words`] that is not empty.
-fn first_word(sql: &str) -> &str {
-    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
-    let Some(start) = sql.as_bytes().iter().position(is_part) else { return "" };
-    let rest = &sql[start..];
-    &rest[..rest.as_bytes().iter().position(|byte| !is_part(byte)).unwrap_or(rest.len())]
+/// The word that a statement begins with, past parentheses and comments, whose words are none of the statement's; `None`
+/// if there is none, or if a comment comes before it that some versions execute.
+pub(crate) fn verb(sql: &str) -> Option<&str> {
+    let plain = sql.trim_ascii_start();
+    if plain.as_bytes().first().is_some_and(u8::is_ascii_alphabetic) {
+        let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+        return Some(&plain[..plain.bytes().position(|byte| !is_part(&byte)).unwrap_or(plain.len())]);
+    }
+    let mut lexer = Lexer::new(sql, Modes::default());
+    let first = lexer.by_ref().find(|token| token.kind != Kind::Punctuation(b'('))?;
+    (!lexer.is_uncertain()).then(|| &sql[first.start..first.end])
 }
 
 /// Returns true if a text may have more than one statement, if the server accepts `several`.
@@ -226,6 +231,13 @@ mod tests {
             ("flush status", false, TableLocks::Keeps),
             ("UNLOCK TABLES", false, TableLocks::Unlocks),
             ("unlock tables; lock tables t read", true, TableLocks::MayLock),
+            ("-- x\nUNLOCK TABLES", false, TableLocks::Unlocks),
+            ("/* select */ lock tables t read", false, TableLocks::MayLock),
+            ("# update\nlock tables t read", false, TableLocks::MayLock),
+            ("/*! lock tables t read */", false, TableLocks::MayLock),
+            ("/*!99999 select */ lock tables t read", false, TableLocks::MayLock),
+            ("/* x */ select * from t for update lock in share mode", false, TableLocks::Keeps),
+            ("((select 1) union (select lock_name from t))", false, TableLocks::Keeps),
         ] {
             assert_eq!(table_locks(sql, several), wanted, "{sql}");
         }
@@ -238,6 +250,7 @@ mod tests {
             assert!(may_set_next_transaction(sql, false), "{sql}");
         }
         assert!(may_set_next_transaction("select 1; set transaction read only", true));
+        assert!(may_set_next_transaction("/* insert into t */ set transaction read only", false));
         for sql in ["start transaction", "set autocommit = 1", "insert into t values ('set transaction')", "commit"] {
             assert!(!may_set_next_transaction(sql, false), "{sql}");
         }
@@ -249,6 +262,7 @@ mod tests {
             assert!(may_change_role(sql, false), "{sql}");
         }
         assert!(may_change_role("select 1; set role r", true));
+        assert!(may_change_role("/* select the role */ set role r", false));
         for sql in ["select role from t", "set @a = 1", "insert into role values (1)"] {
             assert!(!may_change_role(sql, false), "{sql}");
         }
