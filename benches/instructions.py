@@ -16,6 +16,7 @@ import argparse
 import asyncio
 import contextlib
 import datetime as dt
+import importlib.util
 import os
 import re
 import shutil
@@ -38,6 +39,10 @@ QMARK = ("informix", "cubrid")
 REPETITIONS = {
     "select": (500, 4500, 1, "one-row select by key, prepared"),
     "select-async": (500, 4500, 1, "the same, asyncio"),
+    "select-async-limit": (500, 4500, 1, "the same, asyncio, timeout=5"),
+    "select-uvloop": (500, 4500, 1, "the same, uvloop"),
+    "select-uvloop-limit": (500, 4500, 1, "the same, uvloop, timeout=5"),
+    "fetchrow": (500, 4500, 1, "fetchrow of a row by key, prepared"),
     "fetch": (1, 5, FETCHED, "row of five columns fetched"),
     "pipeline": (1, 5, BATCH, "execute inside of pipeline()"),
     "executemany": (1, 5, BATCH, "row of executemany, in a transaction"),
@@ -75,6 +80,8 @@ def blocking(workload: str, url: str, times: int) -> None:
                     conn.executemany(insert, columns)
             elif workload == "select":
                 cursor.execute(select, (n % 100,)).fetchall()
+            elif workload == "fetchrow":
+                conn.fetchrow(select, n % 100)
             elif workload == "fetch":
                 cursor.execute(FETCH).fetchall()
             elif workload == "pipeline":
@@ -102,8 +109,8 @@ def adbc(workload: str, url: str, times: int) -> None:
                 cursor.fetch_arrow_table()
 
 
-async def asynchronous(url: str, times: int) -> None:
-    """What a client does, on asyncio."""
+async def asynchronous(url: str, times: int, timeout: float | None) -> None:
+    """What a client does, on a loop, with a limit in seconds for each statement."""
     import headrace.aio
 
     mark = "?" if url.startswith(QMARK) else "%s"
@@ -111,7 +118,7 @@ async def asynchronous(url: str, times: int) -> None:
     async with await headrace.aio.connect(url, autocommit=True) as conn:
         cursor = conn.cursor()
         for n in range(times):
-            await cursor.execute(select, (n % 100,))
+            await cursor.execute(select, (n % 100,), timeout=timeout)
             await cursor.fetchall()
 
 
@@ -167,14 +174,22 @@ def prepared(name: str, url: str) -> None:
 def main() -> None:
     if sys.argv[1:2] == ["--client"]:
         workload, url, times = sys.argv[2], sys.argv[3], int(sys.argv[4])
-        if workload.endswith("-async"):
-            asyncio.run(asynchronous(url, times))
+        loop = workload.removeprefix("select-").removesuffix("-limit")
+        work = asynchronous(url, times, 5.0 if workload.endswith("-limit") else None)
+        if loop == "async":
+            asyncio.run(work)
+        elif loop == "uvloop":
+            import uvloop
+
+            uvloop.run(work)
         else:
+            work.close()
             blocking(workload, url, times)
         return
     parser = argparse.ArgumentParser(description="instructions of the client, by valgrind")
     parser.add_argument("servers", nargs="*", metavar="server", help=f"{', '.join(SERVERS)} (default: all)")
-    parser.add_argument("--workload", default=",".join(REPETITIONS), help="with commas: " + ", ".join(REPETITIONS))
+    possible = [name for name in REPETITIONS if "uvloop" not in name or importlib.util.find_spec("uvloop")]
+    parser.add_argument("--workload", default=",".join(possible), help="with commas: " + ", ".join(REPETITIONS))
     parser.add_argument("--before", type=Path, help="the interpreter of another build's environment")
     arguments = parser.parse_args()
     unknown = {*arguments.servers} - {*SERVERS} | {*arguments.workload.split(",")} - {*REPETITIONS}

@@ -36,7 +36,6 @@ from headrace.aio._shared.pool_queries import AsyncPoolQueries
 from headrace.aio._shared.pool_work import LoopPoolWork
 from headrace.aio._shared.server_cursor import LoopServerCursor
 from headrace.aio._shared.waiting import LoopWaiting
-from headrace.aio._shared.watched import Watched
 from headrace.aio.informix.cursor import AsyncServerCursor as AsyncInformixServerCursor
 from headrace.aio.informix.largeobject import AsyncLargeObject
 from headrace.aio.pool import AsyncConnectionPool
@@ -68,7 +67,6 @@ CLASSES: list[type] = [
         for kind in (AsyncConnection, aio_mysql.AsyncConnection, aio_cubrid.AsyncConnection)
         for base in kind.__bases__
     ),
-    Watched,
     *(BlockingWaiting, LoopWaiting, BlockingArrowQueries, LoopArrowQueries),
     *(PoolFrames, AsyncPoolFrames, PoolQueries, AsyncPoolQueries, PoolWork, LoopPoolWork),
     *(BlockingConnection, postgres.Connection, mysql.Connection, informix.Connection, cubrid.Connection, Pipeline),

@@ -53,9 +53,6 @@ async def rows_of(reading: Reading, blocks: AsyncGenerator[list[T]]) -> AsyncGen
 class LoopBlocks(Receiving[R], LoopConnection[R]):
     """A connection that reads rows while they come."""
 
-    def _begin_reading(self) -> None:  # asyncio only
-        """A stream begins."""
-
     def _watched(self, reading: Reading, rows: AsyncGenerator[T]) -> AsyncGenerator[T]:  # asyncio only
         """Abandons a stream as soon as its generator is collected: the generator's own end comes a turn of the loop
         later, and the next statement would be refused until then."""

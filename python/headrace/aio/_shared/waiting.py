@@ -27,8 +27,10 @@ from ..._shared.waiting import is_collecting
 from ...errors import InterfaceError, OperationalError
 from ...rows import RowFactory
 from .cursor import LoopCursor
+from .deadlines import Deadlines, Overdue, apart, is_overdue
 from .leftovers import Leftovers
 from .opened import TaskGate
+from .watch import Watch
 from .within import within
 
 R = TypeVar("R")
@@ -47,6 +49,9 @@ class LoopWaiting(ConnectionBase[R]):
         self._dropped = weakref.finalize(self, close_dropped, weakref.ref(core.wire), self._loop, core.where())
         self._dropped.atexit = False
         self._leftovers = Leftovers()
+        self._watch: Watch | None = core.watch
+        """What ends a connection on which nothing comes or goes for too long."""
+        self._deadlines = Deadlines(self._loop)
         self._turn = 0.0
         """When the loop's other tasks have their turn next, beside a COPY."""
 
@@ -58,25 +63,39 @@ class LoopWaiting(ConnectionBase[R]):
     # waiting
 
     async def _wait(self, future: Any, limit: Limit) -> Any:
+        core = self._core
+        if self._watch is not None:
+            self._watch.start()
         if limit is None:
-            limit = self._core.command_timeout
-        try:
+            limit = core.command_timeout
+        deadlines: Deadlines | None = None
+        if limit is not None:
             seconds = limit.left() if isinstance(limit, Until) else limit
-            if seconds is None or seconds == math.inf:
-                result = await future
-            else:
-                # Not asyncio.timeout(), which Python 3.10 does not have.
-                done, _ = await asyncio.wait([future], timeout=seconds)
-                if not done:
-                    self._abandon(future)
-                    raise overdue(limit)
-                result = future.result()
+            if seconds != math.inf:
+                # Not asyncio.wait() or asyncio.timeout(): each of them costs as much as a statement.
+                deadlines = self._deadlines
+                deadlines.begin(future, seconds)
+        try:
+            result = await future
+        except Overdue as late:
+            # It has this frame, which has the future, which has it: the connection would wait for the collector.
+            late.__traceback__ = None
+            self._abandon(future)
+            raise overdue(limit) from None
         except asyncio.CancelledError:
             self._abandon(future)
             raise
-        if self._core.has_notices():
-            self._core.notices()
+        finally:
+            if deadlines is not None:
+                deadlines.end(future)
+        if core.has_notices():
+            core.notices()
         return result
+
+    def _begin_reading(self) -> None:
+        """A stream begins."""
+        if self._watch is not None:
+            self._watch.start()
 
     async def _look(self, cursor: LoopCursor[Any], timeout: float) -> bool:
         """Waits ``timeout`` seconds for the result of a pipelined statement. Returns false if it is still in flight."""
@@ -87,9 +106,8 @@ class LoopWaiting(ConnectionBase[R]):
 
     async def _see_out(self, future: Any, limit: Limit) -> Any:
         """Waits for a request that is sent even if the task is cancelled: the end of a block."""
-        future.add_done_callback(look_at)
         try:
-            return await self._wait(asyncio.shield(future), limit)
+            return await self._wait(apart(future), limit)
         except TimeoutError:
             self._abandon(future)
             raise
@@ -119,7 +137,7 @@ class LoopWaiting(ConnectionBase[R]):
             self._kept_by_pool._abandon(future)
             return
         wire = self._core.wire
-        if future.done() and not future.cancelled():
+        if future.done() and not future.cancelled() and not is_overdue(future):
             # Answered in the iteration of the loop in which its wait ended.
             look_at(future)
         elif not wire.closed:
@@ -270,6 +288,7 @@ class LoopWaiting(ConnectionBase[R]):
 
     def _end(self) -> None:
         self._leftovers.cancel()
+        self._deadlines.stop()
         self._core.wire.close()
 
 

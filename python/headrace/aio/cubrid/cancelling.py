@@ -12,12 +12,12 @@ from typing import TypeVar
 from ...cubrid.connection_base import CubridBase
 from ...cubrid.core import CANCEL_ANSWER_BYTES, CubridCore, check_cancelled
 from ...errors import OperationalError
-from .._shared.watched import Watched
+from .._shared.blocks import LoopBlocks
 
 R = TypeVar("R")
 
 
-class AsyncCancelling(CubridBase[R], Watched[R]):
+class AsyncCancelling(CubridBase[R], LoopBlocks[R]):
     """A connection whose statements can be cancelled."""
 
     _core: CubridCore  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -13,13 +13,13 @@ from ... import errors
 from ..._native import MySqlWire
 from ...mysql.connection_base import MySqlBase
 from ...mysql.core import MySqlCore
+from .._shared.blocks import LoopBlocks
 from .._shared.opening import open_wire, password_of
-from .._shared.watched import Watched
 
 R = TypeVar("R")
 
 
-class AsyncCancelling(MySqlBase[R], Watched[R]):
+class AsyncCancelling(MySqlBase[R], LoopBlocks[R]):
     """A connection whose statements can be cancelled."""
 
     _core: MySqlCore  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -1,0 +1,96 @@
+"""The ends of a connection's waits that have a limit in time, by one timer for all of them."""
+
+from __future__ import annotations
+
+import asyncio
+import contextvars
+import math
+from typing import Any
+
+
+class Overdue(Exception):
+    """The time of a wait is up. What was waited for has not ended: nobody but the waiting task is told."""
+
+
+class Deadlines:
+    """The waits of a connection that have a limit.
+
+    A timer for each of them would cost as much as a statement. So there is one, which is not stopped when a wait ends:
+    when it is due it looks at those that are under way by then, and is set to the first of their ends. Statements with
+    equal limits, one after the other, set it once in the time of a limit.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._time = loop.time
+        self._ends: dict[Any, float] = {}
+        """The futures that are waited for, and when their time is up."""
+        self._timer: asyncio.TimerHandle | None = None
+        self._due = math.inf
+        """When the timer is due."""
+        # That of the first statement would be kept as long as there are others.
+        self._context = contextvars.Context()
+
+    def begin(self, future: Any, seconds: float) -> None:
+        """``future`` is waited for, for as many seconds at most: then it has the exception :class:`Overdue`, unless it
+        is done. A cancellation that comes before its task is told still counts."""
+        end = self._ends[future] = self._time() + seconds
+        if end < self._due:
+            self._set(end)
+
+    def end(self, future: Any) -> None:
+        """The wait is over."""
+        self._ends.pop(future, None)
+
+    def stop(self) -> None:
+        """The connection is closed: what is still waited for is told so."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer, self._due = None, math.inf
+
+    def _set(self, due: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._due = due
+        self._timer = self._loop.call_at(due, self._look, context=self._context)
+
+    def _look(self) -> None:
+        # The loop's clock may be a little behind its timers.
+        now = max(self._time(), self._due)
+        self._timer, self._due = None, math.inf
+        first = math.inf
+        for future, end in self._ends.items():
+            if end > now:
+                first = min(first, end)
+            elif not future.done():
+                future.set_exception(Overdue())
+                # Retrieved: the task may be cancelled before it is told.
+                future.exception()
+        if first < math.inf:
+            self._set(first)
+
+
+def is_overdue(future: Any) -> bool:
+    """Returns true if a future that is done, and not cancelled, was not answered in time."""
+    return isinstance(future.exception(), Overdue)
+
+
+def apart(future: Any) -> Any:
+    """Another future that has the outcome of ``future``, and whose end by a cancellation or a limit is not that of
+    ``future``. Not :func:`asyncio.shield`: its own future must not end otherwise in the turn of the loop in which the
+    other has ended."""
+    own = future.get_loop().create_future()
+
+    def tell(future: Any) -> None:
+        error = None if future.cancelled() else future.exception()
+        if own.done():
+            return
+        if future.cancelled():
+            own.cancel()
+        elif error is not None:
+            own.set_exception(error)
+        else:
+            own.set_result(future.result())
+
+    future.add_done_callback(tell)
+    return own
