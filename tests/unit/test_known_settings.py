@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from urllib.parse import quote
 import pytest
 
 from headrace import defaults, errors
-from headrace._shared.known import KnownSettings
+from headrace._shared.known import KnownSettings, Variables
 
 PASSWORD = "p@ss:w/rd 1%"
 
@@ -111,6 +112,27 @@ def test_variable_counts_from_when_it_is_set(driver: Driver, monkeypatch: pytest
     assert known.options(url, {}).enable_timing is True
     monkeypatch.delenv("HEADRACE_TIMING")
     assert known.options(url, {}).enable_timing is False
+
+
+def test_variables_that_are_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    variables = Variables(["HEADRACE_B", "HEADRACE_A", "HEADRACE_C"])
+    assert variables.set_now() == []
+    monkeypatch.setenv("HEADRACE_B", "1")
+    monkeypatch.setenv("HEADRACE_A", "")
+    monkeypatch.setenv("HEADRACE_A_TOO", "2")
+    assert variables.set_now() == [("HEADRACE_A", ""), ("HEADRACE_B", "1")]
+    monkeypatch.setattr("os.environ", {"HEADRACE_C": "of a test", "OTHER": ""})
+    assert variables.set_now() == [("HEADRACE_C", "of a test")]
+    monkeypatch.undo()
+    assert variables.set_now() == []
+
+
+def test_variables_are_found_without_going_through_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    variables = Variables(["HEADRACE_A", "HOME"])
+    monkeypatch.delenv("HEADRACE_A", raising=False)
+    monkeypatch.setenv("HOME", "/home/jo")
+    monkeypatch.setattr(type(os.environ), "__iter__", lambda _: pytest.fail("it goes through all"))
+    assert variables.set_now() == [("HOME", "/home/jo")]
 
 
 def test_true_is_not_taken_for_the_number_that_it_equals(driver: Driver) -> None:

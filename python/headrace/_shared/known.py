@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import os
 from collections.abc import Callable, Iterable, Mapping
@@ -12,8 +13,6 @@ from urllib.parse import quote, unquote
 
 from .. import defaults
 
-FEW_VARIABLES: Final = 4
-"""Each of so few variables of the environment is asked for."""
 _PLAIN: Final = frozenset({str, int, float, bool, type(None)})
 _SALT: Final = os.urandom(16)
 
@@ -45,6 +44,35 @@ Options = TypeVar("Options", bound=ReusableOptions)
 _Place = Callable[[str, Mapping[str, Any]], "str | None"]
 
 
+class Variables:
+    """Variables of the environment, most of which are not set.
+
+    ``os.environ`` goes through its variables in Python, and raises two errors for one that is not set: either was a
+    quarter of the client's instructions of a connection. So CPython's dict under it is looked at, if it is as it was
+    when this was written.
+    """
+
+    def __init__(self, names: Iterable[str]) -> None:
+        self._names = frozenset(names)
+        self._environ: Any = os.environ
+        self._keys: dict[Any, str] | None = None
+        with contextlib.suppress(AttributeError, TypeError):
+            environ: Any = os.environ
+            keys = {environ.encodekey(name): name for name in self._names}
+            if [environ.decodekey(key) for key in environ._data] == list(environ):
+                self._keys = keys
+
+    def set_now(self) -> list[tuple[str, str]]:
+        """Those of them that are set, with their values, in the order of their names."""
+        environ: Any = os.environ
+        if self._keys is not None and environ is self._environ:
+            # Goes through the smaller of the two.
+            found: Iterable[str] = [self._keys[key] for key in environ._data.keys() & self._keys.keys()]
+        else:
+            found = self._names.intersection(environ)
+        return [(name, value) for name in sorted(found) if (value := environ.get(name)) is not None]
+
+
 class KnownSettings(Generic[Options]):
     """The settings that connections of this process were made with, by a digest of what was given, and without
     passwords: both would stay in memory as long as the process."""
@@ -56,8 +84,7 @@ class KnownSettings(Generic[Options]):
             environment: the variables that ``read`` looks at.
         """
         self._read = read
-        self._environment = frozenset(environment)
-        self._asks = len(self._environment) <= FEW_VARIABLES
+        self._environment = Variables(environment)
         self._known: dict[bytes, tuple[Options, _Place]] = {}
 
     def options(self, conninfo: str, keywords: dict[str, Any]) -> Options:
@@ -67,9 +94,7 @@ class KnownSettings(Generic[Options]):
         """
         if not _PLAIN.issuperset(map(type, keywords.values())):
             return self._read(conninfo, keywords)
-        # Most variables are not set: to ask for each of many costs more than to go through those that are.
-        names = self._environment if self._asks else sorted(self._environment.intersection(os.environ))
-        variables = [(name, value) for name in names if (value := os.environ.get(name)) is not None]
+        variables = self._environment.set_now()
         # In repr() the types are part of it: 1 and True are equal.
         given = repr((conninfo, *keywords.items(), variables))
         key = hashlib.blake2b(given.encode(errors="surrogatepass"), key=_SALT).digest()

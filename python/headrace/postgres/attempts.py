@@ -18,7 +18,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Generator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from .._shared.settings import shuffled
 from ..errors import (
@@ -118,21 +118,24 @@ def wire_options(options: ConnectOptions, host: Host, tls: str, password: str | 
         "verify": verify,
         "sslrootcert": roots,
         "server_name": host.host or host.hostaddr or "",
-        **client_certificate(options),
+        **(_NO_CERTIFICATE if tls == "no" else client_certificate(options)),
     }
     if host.is_unix:
         made["unix"] = host.socket_path
     return made
 
 
+_NO_CERTIFICATE: Final[dict[str, str | None]] = {"sslcert": None, "sslkey": None}
+
+
 def client_certificate(options: ConnectOptions) -> dict[str, str | None]:
     """The client's certificate and key: what is given, and libpq's default files for what is not."""
     if options.sslcertmode == "disable":
-        return {"sslcert": None, "sslkey": None}
+        return _NO_CERTIFICATE
     cert = options.sslcert or _default_file("postgresql.crt")
     key = options.sslkey or _default_file("postgresql.key")
     if not options.sslcert and not options.sslkey and not (cert and key):
-        return {"sslcert": None, "sslkey": None}
+        return _NO_CERTIFICATE
     return {"sslcert": cert, "sslkey": key}
 
 

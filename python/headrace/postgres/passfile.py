@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 import warnings
-from pathlib import Path
 
 from .. import defaults
 
@@ -18,7 +17,7 @@ def find_password(path: str | None, host: str, hostaddr: str | None, port: int, 
     """
     if not path:
         return None
-    text = _read(Path(path))
+    text = _read(path)
     if text is None:
         return None
     name = host or hostaddr or "localhost"
@@ -31,9 +30,10 @@ def find_password(path: str | None, host: str, hostaddr: str | None, port: int, 
     return None
 
 
-def _read(file: Path) -> str | None:
+def _read(file: str) -> str | None:
     try:
-        mode = file.stat().st_mode
+        # Not pathlib: most users have no such file, and to take its path to pieces would cost more than to look for it.
+        mode = os.stat(file).st_mode
         if not stat.S_ISREG(mode):
             _ignored(file, "it is not a plain file")
             return None
@@ -41,7 +41,8 @@ def _read(file: Path) -> str | None:
             _ignored(file, "others can read it; set its permissions to 0600")
             return None
         # Lines are for any number of servers: one that is not UTF-8 must not hide the others.
-        return file.read_bytes().decode("utf-8", "surrogateescape")
+        with open(file, "rb") as opened:
+            return opened.read().decode("utf-8", "surrogateescape")
     except FileNotFoundError:
         return None
     except OSError as error:
@@ -49,7 +50,7 @@ def _read(file: Path) -> str | None:
         return None
 
 
-def _ignored(file: Path, reason: str) -> None:
+def _ignored(file: str, reason: str) -> None:
     warnings.warn(f"the password file {file} is ignored because {reason}", stacklevel=4)
 
 
