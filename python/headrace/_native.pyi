@@ -266,18 +266,18 @@ class PostgresWire(Wire):
         self,
         sql: str,
         params: Params = None,
-        *,
         prelude: str | None = None,
-        portal: tuple[tuple[str, int], int] | None = None,
-        declares: tuple[tuple[str, int], bool] | None = None,
-        uses: int | None = None,
         named: bool = True,
+        first: bool = False,
         sync: bool = True,
         ordered: bool = False,
         pipeline: int = 0,
+        *,
+        portal: tuple[tuple[str, int], int] | None = None,
+        declares: tuple[tuple[str, int], bool] | None = None,
+        uses: int | None = None,
         expected: Columns | None = None,
         arrow: ArrowSink | None = None,
-        first: bool = False,
     ) -> _Request: ...
     def execute_batch(
         self,
@@ -348,13 +348,13 @@ class MySqlWire(Wire):
         self,
         sql: str,
         params: Params = None,
-        *,
         text: bool = False,
+        first: bool = False,
+        *,
         prepared: bool = False,
         block: int | None = None,
         reservation: int = 0,
         arrow: ArrowSink | None = None,
-        first: bool = False,
     ) -> _Request: ...
     def open_cursor(self, sql: str, params: Params, rows: int) -> tuple[_Request, int]: ...
     def next_block(self, ticket: _Request, timeout: float | None = None) -> tuple[Any, Any] | None: ...
@@ -402,10 +402,10 @@ class InformixWire(Wire):
         self,
         sql: str,
         params: Params = None,
-        *,
         begin: bool = False,
-        arrow: ArrowSink | None = None,
         first: bool = False,
+        *,
+        arrow: ArrowSink | None = None,
     ) -> _Request: ...
     def execute_batch(
         self, sql: str, rows: ParameterRows, *, begin: bool = False, strategy: str | None = None
@@ -442,11 +442,11 @@ class CubridWire(Wire):
         self,
         sql: str,
         params: Params = None,
-        *,
         begin: bool = False,
+        first: bool = False,
+        *,
         block: int | None = None,
         arrow: ArrowSink | None = None,
-        first: bool = False,
     ) -> _Request: ...
     def next_block(self, ticket: _Request, timeout: float | None = None) -> tuple[Any, Any] | None: ...
     def take_block(self, ticket: _Request) -> tuple[Any, Any] | None: ...

@@ -263,6 +263,14 @@ pub fn exact(value: &Bound<'_, PyAny>) -> Exact {
     }
 }
 
+/// Returns true if the class of an object has no metaclass of its own.
+#[inline]
+pub fn is_of_plain_class(value: &Bound<'_, PyAny>) -> bool {
+    // SAFETY: `value` is a live object, so its type is one, and so is the type of that; the object that this is compared
+    // with is static.
+    unsafe { ffi::Py_TYPE(ffi::Py_TYPE(value.as_ptr()).cast()) == &raw mut ffi::PyType_Type }
+}
+
 /// The name of the class of an object whose class is one of NumPy's own that are written in C, such as `ndarray`: in C
 /// these have the module in their names. A few comparisons for all other objects.
 #[inline]

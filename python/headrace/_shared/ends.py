@@ -25,10 +25,10 @@ class Ends:
     __slots__ = ("__dict__", "__weakref__", "_closed_here", "_told", "wire")
 
     wire: Wire
-
-    def __init__(self) -> None:
-        self._closed_here = False
-        self._told = False
+    _closed_here: bool
+    """The program has closed the connection."""
+    _told: bool
+    """An end has raised that the session was lost."""
 
     def note_close(self) -> None:
         """The program closes the connection now: what it has not committed is to be rolled back."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import operator
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
@@ -68,6 +69,7 @@ class Transactions(Ends, ABC):
         "_nesting",
         "_order",
         "autocommit",
+        "begins",
         "blocks",
         "crossed",
         "depth",
@@ -80,9 +82,11 @@ class Transactions(Ends, ABC):
     )
 
     def __init__(self, wire: Wire) -> None:
-        super().__init__()
         self.wire = wire
+        self._closed_here = self._told = False
         self.autocommit = False
+        self.begins = True
+        """A statement begins a transaction, unless one is open."""
         self.depth = 0
         """Blocks of ``transaction()`` that are open."""
         self.blocks: list[Block] = []
@@ -112,12 +116,19 @@ class Transactions(Ends, ABC):
     """The resets that the database has."""
     attributes: ClassVar[tuple[str, ...]]
     """What is set on a connection, and set back by each of them."""
+    _read: ClassVar[operator.attrgetter[tuple[Any, ...]]]
+    """What they are."""
     opened: Mapping[str, Any] | None = None
     """These attributes as they were when the session had been opened."""
     kept: Mapping[str, Any]
     """As they were when a pool had set the session up."""
     altered = False
     """One of them may be another than the one that is kept."""
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "attributes" in vars(cls):
+            cls._read = operator.attrgetter(*cls.attributes)
 
     @abstractmethod
     def settle(self) -> Any:
@@ -332,14 +343,10 @@ class Transactions(Ends, ABC):
         """Returns true if the end of a block has anything to end."""
         return True
 
-    @property
-    def begins(self) -> bool:
-        """True if a statement begins a transaction, unless one is open."""
-        return not self.autocommit or self.depth > 0
-
     def refresh_begin(self) -> None:
         """Blocks are open, or none are any more, or a mode has changed: the engine looks again when a statement is
         queued."""
+        self.begins = not self.autocommit or self.depth > 0
         self.wire.set_begins(self.begins)
 
     def _recount(self) -> None:
@@ -529,7 +536,7 @@ class Transactions(Ends, ABC):
     def remember(self) -> None:
         """The attributes as they are now are those that a reset sets back; those at the first call the ones that
         ``discard`` does."""
-        self.kept = {name: getattr(self, name) for name in self.attributes}
+        self.kept = dict(zip(self.attributes, self._read(self), strict=True))
         self.opened = self.opened or self.kept
         self.altered = False
 

@@ -63,7 +63,10 @@ class BlockingWaiting(ConnectionBase[R]):
                     self._see_to_left(*self._left)
                 if self._ending is not None:
                     self._see_to_end(*self._ending, limit)
-                result = wait(ticket, limit.left() if isinstance(limit, Until) else limit)
+                if limit is None:
+                    result = wait(ticket)
+                else:
+                    result = wait(ticket, limit.left() if isinstance(limit, Until) else limit)
             except TimeoutError:
                 self._abandon(ticket)
                 raise overdue(limit) from None

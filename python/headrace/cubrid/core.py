@@ -232,11 +232,11 @@ class CubridCore(Core):
 
     def submit(self, sql: str, params: Params) -> Any:
         """Queues one statement."""
-        return self.wire.execute(sql, params, begin=self.begins)
+        return self.wire.execute(sql, params, self.begins)
 
     def submit_first(self, sql: str, params: Params) -> Any:
         """Queues one statement of whose result only the first row is kept."""
-        return self.wire.execute(sql, params, begin=self.begins, first=True)
+        return self.wire.execute(sql, params, self.begins, True)
 
     def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> Any:
         """Queues one statement whose rows become Arrow record batches."""

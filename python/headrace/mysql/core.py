@@ -133,11 +133,11 @@ class MySqlCore(Core):
 
     def submit(self, sql: str, params: Params) -> Any:
         """Queues one statement."""
-        return self.wire.execute(sql, params, text=self.text)
+        return self.wire.execute(sql, params, self.text)
 
     def submit_first(self, sql: str, params: Params) -> Any:
         """Queues one statement of whose result only the first row is kept."""
-        return self.wire.execute(sql, params, text=self.text, first=True)
+        return self.wire.execute(sql, params, self.text, True)
 
     def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> Any:
         """Queues one statement whose rows become Arrow record batches."""

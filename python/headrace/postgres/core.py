@@ -108,8 +108,8 @@ class ConnectionCore(Core):
 
     def refresh_begin(self) -> None:
         """Remakes the statement that begins a transaction."""
-        self.begin = self.begin_statement() if self.begins else None
         super().refresh_begin()
+        self.begin = self.begin_statement() if self.begins else None
 
     def set_mode(self, name: str, value: Any) -> None:
         """Sets autocommit or a transaction mode; only between transactions."""
@@ -218,11 +218,11 @@ class ConnectionCore(Core):
 
     def submit(self, sql: str, params: Params) -> Any:
         """Queues one statement."""
-        return self.wire.execute(sql, params, prelude=self.begin, named=self.named)
+        return self.wire.execute(sql, params, self.begin, self.named)
 
     def submit_first(self, sql: str, params: Params) -> Any:
         """Queues one statement of whose result only the first row is kept."""
-        return self.wire.execute(sql, params, prelude=self.begin, named=self.named, first=True)
+        return self.wire.execute(sql, params, self.begin, self.named, True)
 
     def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> Any:
         """Queues one statement whose rows become Arrow record batches."""
@@ -230,15 +230,7 @@ class ConnectionCore(Core):
 
     def submit_pipelined(self, pipeline: Pipelined, sql: str, params: Params) -> Any:
         """Queues one statement of a pipeline."""
-        ticket = self.wire.execute(
-            sql,
-            params,
-            prelude=self.begin,
-            named=self.named,
-            sync=pipeline.sync,
-            ordered=True,
-            pipeline=pipeline.number,
-        )
+        ticket = self.wire.execute(sql, params, self.begin, self.named, False, pipeline.sync, True, pipeline.number)
         # Not where that is refused: in a COPY the pipeline's end would wait for the end of the COPY.
         pipeline.unanswered = not pipeline.sync
         return ticket

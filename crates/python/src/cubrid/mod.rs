@@ -69,7 +69,7 @@ impl CubridWire {
     /// Queues a statement, or a text with several, whose results are a list; with `begin` in a transaction, which it begins if none is open. With `block` it is a stream,
     /// whose rows are taken in lists of this number while they come, the rest with its result. `arrow` makes record
     /// batches of its rows; with `first` only the first of them is kept.
-    #[pyo3(signature = (sql, params=None, *, begin=false, block=None, arrow=None, first=false))]
+    #[pyo3(signature = (sql, params=None, begin=false, first=false, *, block=None, arrow=None))]
     #[allow(clippy::too_many_arguments)]
     fn execute(
         slf: &Bound<'_, Self>,
@@ -77,9 +77,9 @@ impl CubridWire {
         sql: Sql<'_>,
         params: Option<&Bound<'_, PyAny>>,
         begin: bool,
+        first: bool,
         block: Option<usize>,
         arrow: Option<Py<ArrowSink>>,
-        first: bool,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         let state = wire.lock(py)?;

@@ -59,15 +59,15 @@ impl InformixWire {
 
     /// Queues a statement; with `begin` in a transaction, which it begins if none is open. `arrow` makes
     /// record batches of its rows; with `first` only the first of them is kept.
-    #[pyo3(signature = (sql, params=None, *, begin=false, arrow=None, first=false))]
+    #[pyo3(signature = (sql, params=None, begin=false, first=false, *, arrow=None))]
     fn execute(
         slf: &Bound<'_, Self>,
         py: Python<'_>,
         sql: Sql<'_>,
         params: Option<&Bound<'_, PyAny>>,
         begin: bool,
-        arrow: Option<Py<ArrowSink>>,
         first: bool,
+        arrow: Option<Py<ArrowSink>>,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         let request = |sql| {

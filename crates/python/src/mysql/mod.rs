@@ -108,7 +108,7 @@ impl MySqlWire {
     /// stream, whose rows are taken in lists of this number while they come, the rest with its result. `reservation` is
     /// the number of the reservation that it belongs to; `arrow` makes record batches of its rows; with `first` only the
     /// first of them is kept.
-    #[pyo3(signature = (sql, params=None, *, text=false, prepared=false, block=None, reservation=0, arrow=None, first=false))]
+    #[pyo3(signature = (sql, params=None, text=false, first=false, *, prepared=false, block=None, reservation=0, arrow=None))]
     #[allow(clippy::too_many_arguments)]
     fn execute(
         slf: &Bound<'_, Self>,
@@ -116,11 +116,11 @@ impl MySqlWire {
         sql: Sql<'_>,
         params: Option<&Bound<'_, PyAny>>,
         text: bool,
+        first: bool,
         prepared: bool,
         block: Option<usize>,
         reservation: u64,
         arrow: Option<Py<ArrowSink>>,
-        first: bool,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         let state = wire.lock(py)?;

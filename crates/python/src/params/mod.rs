@@ -53,7 +53,8 @@ impl Parameters for PyParams<'_> {
         self.row.map_or(0, |row| row.len())
     }
 
-    #[inline]
+    // Of each value twice in a batch, so that a call would cost more than what it does.
+    #[inline(always)]
     fn get(&self, i: usize) -> Result<PyValue<'_>, ClientError> {
         let row = self.row.ok_or_else(|| Mismatch::wrong_type("the batch has no current row of parameters"))?;
         let _ = self.py;
@@ -64,23 +65,30 @@ impl Parameters for PyParams<'_> {
 /// One Python value: of a member of an enumeration its value, of NumPy's what they are in Python's types.
 pub struct PyValue<'a> {
     value: Bound<'a, PyAny>,
-    settings: &'a Settings,
+    /// Its exact type, which is asked for once.
+    class: Exact,
     /// How many others it is inside of. What encodes values goes from one to those inside of it by [`PyValue::inside`]
     /// alone, so that nothing recurses without an end, whatever contains itself.
-    depth: usize,
+    depth: u8,
+    settings: &'a Settings,
 }
+
+const _: () = assert!(limits::NESTING <= u8::MAX as usize);
 
 impl<'a> PyValue<'a> {
     /// A value, with the settings of its connection.
-    #[inline]
+    #[inline(always)]
     pub fn new(value: Bound<'a, PyAny>, settings: &'a Settings) -> Self {
         Self::at(value, settings, 0)
     }
 
-    #[inline]
-    fn at(value: Bound<'a, PyAny>, settings: &'a Settings, depth: usize) -> Self {
-        let value = if exact(&value) == Exact::Other { meant(value, settings) } else { value };
-        Self { value, settings, depth }
+    #[inline(always)]
+    fn at(value: Bound<'a, PyAny>, settings: &'a Settings, depth: u8) -> Self {
+        let (value, class) = match exact(&value) {
+            Exact::Other => meant(value, settings),
+            class => (value, class),
+        };
+        Self { value, class, depth, settings }
     }
 
     /// A value inside of this one.
@@ -89,7 +97,7 @@ impl<'a> PyValue<'a> {
     /// It is inside of too many.
     #[inline]
     fn inside(&self, value: Bound<'a, PyAny>) -> Result<Self, ClientError> {
-        if self.depth == limits::NESTING {
+        if usize::from(self.depth) == limits::NESTING {
             return Err(too_deep().into());
         }
         Ok(Self::at(value, self.settings, self.depth + 1))
@@ -111,10 +119,16 @@ impl<'a> PyValue<'a> {
         dumper_of(&self.value, self.settings)
     }
 
+    #[inline(never)]
+    fn has_dumper(&self) -> bool {
+        self.dumper().is_some()
+    }
+
+    #[inline(never)]
     fn other_kind(&self) -> ValueKind {
         let Ok(g) = globals(self.py()) else { return ValueKind::Other };
         let v = &self.value;
-        if self.dumper().is_some() {
+        if self.settings.dumpers.is_some() && self.has_dumper() {
             return ValueKind::Custom;
         }
         if let Ok(timestamp) = v.cast::<PyDateTime>() {
@@ -217,7 +231,7 @@ impl<'a> PyValue<'a> {
         }
         let py = self.py();
         let plain = &self.value;
-        let base = match exact(plain) {
+        let base = match self.class {
             Exact::Other if plain.is_instance_of::<PyInt>() => PyInt::type_object(py).getattr("__repr__")?,
             Exact::Other if plain.is_instance_of::<PyFloat>() => PyFloat::type_object(py).getattr("__repr__")?,
             Exact::Other => {
@@ -320,11 +334,11 @@ impl<'a> PyValue<'a> {
 impl Value for PyValue<'_> {
     type Error = ClientError;
 
-    #[inline]
+    #[inline(always)]
     fn kind(&self) -> ValueKind {
-        match exact(&self.value) {
+        match self.class {
             Exact::None => ValueKind::Null,
-            _ if self.settings.dumpers.is_some() && self.dumper().is_some() => ValueKind::Custom,
+            _ if self.settings.dumpers.is_some() && self.has_dumper() => ValueKind::Custom,
             Exact::Bool => ValueKind::Bool,
             Exact::Int => ValueKind::Int,
             Exact::Float => ValueKind::Float,
@@ -642,6 +656,6 @@ impl Value for PyValue<'_> {
     }
 
     fn has_custom(&self, _type_id: u32) -> bool {
-        self.dumper().is_some()
+        self.has_dumper()
     }
 }

@@ -2,6 +2,7 @@
 
 use super::numpy::in_python;
 use crate::errors::ClientError;
+use crate::ffi::{Exact, exact, is_of_plain_class, numpy_class};
 use crate::globals::{globals, is};
 use crate::limits;
 use crate::sink::Settings;
@@ -10,8 +11,7 @@ use headrace_core::civil::{DAY_MICROS, days_from_civil};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{
-    PyDate, PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFrozenSet, PyInt, PySet, PyString,
-    PyTimeAccess, PyType,
+    PyDate, PyDateAccess, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFrozenSet, PyInt, PySet, PyString, PyTimeAccess,
 };
 
 /// What a geometric value's numbers are in.
@@ -45,11 +45,23 @@ pub(super) fn dumper_of<'a>(value: &Bound<'a, PyAny>, settings: &Settings) -> Op
     mro.iter().find_map(|class| dumpers.get_item(class).ok().flatten())
 }
 
-/// What a value stands for: of a member of an enumeration that has no dumper its value, a value of NumPy in Python's own
-/// types; another value itself. A member whose value is itself stays, and is a value of no kind.
-pub(super) fn meant<'a>(value: Bound<'a, PyAny>, settings: &Settings) -> Bound<'a, PyAny> {
+/// What a value of a type other than the usual ones stands for, and the exact type of that: of a member of an enumeration
+/// that has no dumper its value, a value of NumPy in Python's own types; another value itself. A member whose value is
+/// itself stays, and is a value of no kind.
+#[inline]
+pub(super) fn meant<'a>(value: Bound<'a, PyAny>, settings: &Settings) -> (Bound<'a, PyAny>, Exact) {
     // Every enumeration has a metaclass of its own; what is sent most, dates and decimals, has none.
-    if value.get_type().get_type().is(value.py().get_type::<PyType>()) {
+    if is_of_plain_class(&value) && numpy_class(&value).is_none() {
+        return (value, Exact::Other);
+    }
+    let value = converted(value, settings);
+    let class = exact(&value);
+    (value, class)
+}
+
+#[inline(never)]
+fn converted<'a>(value: Bound<'a, PyAny>, settings: &Settings) -> Bound<'a, PyAny> {
+    if is_of_plain_class(&value) {
         return in_python(value, settings);
     }
     let Ok(g) = globals(value.py()) else { return value };

@@ -63,8 +63,8 @@ impl PostgresWire {
     /// are the columns of a statement without parameters that is sent in one round trip, whatever description the
     /// server then sends. `arrow` makes record batches of its rows; with `first` only the first of them is kept.
     #[pyo3(signature = (
-        sql, params=None, *, prelude=None, portal=None, declares=None, uses=None, named=true, sync=true,
-        ordered=false, pipeline=0, expected=None, arrow=None, first=false
+        sql, params=None, prelude=None, named=true, first=false, sync=true, ordered=false, pipeline=0, *, portal=None,
+        declares=None, uses=None, expected=None, arrow=None
     ))]
     #[allow(clippy::too_many_arguments)]
     fn execute(
@@ -73,16 +73,16 @@ impl PostgresWire {
         sql: Sql<'_>,
         params: Option<&Bound<'_, PyAny>>,
         prelude: Option<&str>,
-        portal: Option<(PortalKey, i32)>,
-        declares: Option<(PortalKey, bool)>,
-        uses: Option<u64>,
         named: bool,
+        first: bool,
         sync: bool,
         ordered: bool,
         pipeline: u64,
+        portal: Option<(PortalKey, i32)>,
+        declares: Option<(PortalKey, bool)>,
+        uses: Option<u64>,
         expected: Option<&Bound<'_, Columns>>,
         arrow: Option<Py<ArrowSink>>,
-        first: bool,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         let state = wire.lock(py)?;

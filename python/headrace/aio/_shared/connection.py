@@ -73,9 +73,10 @@ class LoopConnection(LoopArrowQueries[R]):
             cursor = await self._cursor(factory).execute(sql, args or None, timeout=timeout)
             return await cursor.fetchall()
         # The same result as with a cursor, without one.
-        submit = core.submit_first if first else core.submit
         try:
-            result = await self._wait(submit(sql, args or None), timeout)
+            # No method is chosen first: CPython makes an object of one that is not called where it is looked up.
+            ticket = core.submit_first(sql, args or None) if first else core.submit(sql, args or None)
+            result = await self._wait(ticket, timeout)
         except BaseException as error:
             core.withdraw(error)
             raise
