@@ -10,7 +10,7 @@ from typing import Any
 from .runs import LIMIT, Case, Run
 
 ROWS = 6
-SIZES = {"as many as there are": ROWS, "a divisor": 2, "no divisor": 4, "more": 10}
+SIZES = {"a divisor": 2, "no divisor": 4, "more": 10, "as many as there are": ROWS}
 """Numbers of rows that are fetched at a time."""
 
 
