@@ -1,8 +1,9 @@
 //! Settings that are set back.
 
 use crate::relay::{Pair, completed, replies, say, texts};
-use headrace_daemon::postgres::relay::Then;
+use headrace_daemon::postgres::relay::{Relay, Then};
 use headrace_daemon::postgres::statements::Catalog;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 #[test]
@@ -81,6 +82,27 @@ fn discard_all_is_done_whatever_fails_after_it() {
     pair.answer(&replies(b"1EZI"));
     assert!(pair.relay.is_settled(&pair.server));
     assert_eq!(pair.told(), [replies(b"12"), completed("DISCARD ALL", b'I')[..17].to_vec(), replies(b"1EZI")].concat());
+}
+
+#[test]
+fn client_is_told_what_its_discard_all_has_set_back() {
+    let parameters = |user: &str| {
+        [("TimeZone", "Asia/Tokyo"), ("is_superuser", user)].map(|(name, value)| (name.to_owned(), value.to_owned()))
+    };
+    let mut pair = Pair::in_zone("UTC");
+    pair.relay = Relay::new(Arc::default(), BTreeMap::from(parameters("off")));
+    assert_eq!(pair.client(&say().parse("", "discard all").bind("").execute().sync().0), Ok(Then::Wait));
+    pair.sent();
+    pair.answer(&[replies(b"112"), completed("DISCARD ALL", b'I')[..17].to_vec()].concat());
+    assert_eq!(texts(&pair.sent()), ["SET SESSION TimeZone TO E'Asia/Tokyo';"]);
+    pair.told();
+    // The server reports it with the end of the daemon's own request.
+    let reported = b"S\0\0\0\x14is_superuser\0on\0".to_vec();
+    let zone = b"S\0\0\0\x18TimeZone\0Asia/Tokyo\0".to_vec();
+    pair.answer(&[replies(b"C"), reported.clone(), zone, replies(b"ZI")].concat());
+    assert_eq!(pair.told(), reported, "the rest is the daemon's own affair");
+    pair.answer(&replies(b"ZI"));
+    assert_eq!(pair.told(), replies(b"ZI"));
 }
 
 #[test]

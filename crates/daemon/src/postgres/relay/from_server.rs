@@ -2,7 +2,8 @@
 
 use super::expected::Expected;
 use super::partial::Partial;
-use super::{Relay, ServerState};
+use super::settings::Settings;
+use super::{Relay, ServerState, is_settable};
 use crate::postgres::description::Description;
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{Fatal, ReadBuffer, TransactionStatus, WriteBuffer};
@@ -41,7 +42,7 @@ impl Relay {
                     input.want(length);
                     return Ok(());
                 }
-                self.own_reply(tag, &input.unread()[..length], server)?;
+                self.own_reply(tag, &input.unread()[..length], server, output)?;
                 input.consume(length);
                 self.settle(server, output);
                 continue;
@@ -66,7 +67,13 @@ impl Relay {
     }
 
     /// A reply to what the daemon itself has sent.
-    fn own_reply(&mut self, tag: u8, message: &[u8], server: &mut ServerState) -> Result<(), Fatal> {
+    fn own_reply(
+        &mut self,
+        tag: u8,
+        message: &[u8],
+        server: &mut ServerState,
+        output: &mut WriteBuffer,
+    ) -> Result<(), Fatal> {
         let body = &message[5..];
         match tag {
             backend::ERROR_RESPONSE => {
@@ -82,6 +89,12 @@ impl Relay {
             }
             backend::PARAMETER_STATUS => {
                 let (name, value) = parameter_status(body)?;
+                // The daemon sets nothing else: it is what the client's DISCARD ALL before has set back.
+                let is_news = |settings: &Settings| settings.values.get(&name).is_some_and(|known| *known != value);
+                if !is_settable(&name) && is_news(&self.client.settings) {
+                    self.client.settings.reported(&name, &value, server.status == TransactionStatus::Idle);
+                    output.tail().extend_from_slice(message);
+                }
                 server.parameters.insert(name, value);
             }
             backend::READY_FOR_QUERY => {
