@@ -404,16 +404,12 @@ impl<B: Backend> Session<'_, B> {
                 self.report(name);
             }
             Effect::Reset(name) => {
-                let before = self.settings.clone();
-                self.reset_settings();
-                let value = self.settings.get(name).cloned().unwrap_or_default();
-                self.settings = before;
-                self.settings.insert(name.clone(), value);
+                self.settings.remove(name);
                 self.report(name);
             }
-            Effect::ResetAll => self.reset_settings(),
+            Effect::ResetAll => self.settings.clear(),
             Effect::Discard => {
-                self.reset_settings();
+                self.settings.clear();
                 self.statements.clear();
                 self.isolation = None;
             }
@@ -442,7 +438,7 @@ impl<B: Backend> Session<'_, B> {
 
     /// ParameterStatus of a setting that was changed.
     fn report(&mut self, name: &str) {
-        let Some(value) = self.settings.get(name).cloned() else { return };
+        let Some(value) = self.setting(name) else { return };
         let shown = super::catalog::shown(name).to_owned();
         self.local(|out| replies::parameter(out, &shown, &value));
     }
@@ -456,7 +452,7 @@ impl<B: Backend> Session<'_, B> {
             Cell::Session(Fact::Version) => {
                 format!("PostgreSQL {} (headraced) on {}", super::catalog::VERSION, self.version)
             }
-            Cell::Session(Fact::Setting(name)) => self.settings.get(name).cloned().unwrap_or_default(),
+            Cell::Session(Fact::Setting(name)) => self.setting(name).unwrap_or_default(),
             Cell::Session(Fact::Database | Fact::Schema) => self.pool.name().to_owned(),
             Cell::Session(Fact::User) => self.user.clone(),
             Cell::Session(Fact::ProcessId) => return writer.int(i64::from(self.process_id)),

@@ -41,6 +41,7 @@ pub(super) struct Session<'a, B: Backend> {
     pub(super) version: String,
     pub(super) user: String,
     pub(super) process_id: i32,
+    /// The settings that it has set; the others are as at the beginning.
     pub(super) settings: BTreeMap<String, String>,
     pub(super) statements: HashMap<String, Arc<Prepared>>,
     pub(super) portals: HashMap<String, Portal<B::Error>>,
@@ -85,9 +86,8 @@ pub async fn serve<B: Backend>(
 ) -> Result<(), Ended> {
     let key = entered.key();
     entered.client.turns(Activity::Waiting);
-    let Some(lent) = entered.client.unless_killed(client.stays_for(pool.lend(TrafficClass::Interactive))).await? else {
-        return Ok(());
-    };
+    let lending = Box::pin(client.stays_for(pool.lend(TrafficClass::Interactive)));
+    let Some(lent) = entered.client.unless_killed(lending).await? else { return Ok(()) };
     let lent = lent?;
     entered.client.turns(Activity::Active);
     let machine = &lent.server.client.connection.machine;
@@ -127,7 +127,7 @@ pub async fn serve<B: Backend>(
     session.pool.stats.logins.add(1);
     session.welcome(settings, key);
     let ended = session.run().await;
-    session.leave().await;
+    Box::pin(session.leave()).await;
     if ended.is_ok() {
         session.client.flush().await;
     }
@@ -153,33 +153,39 @@ const REPORTED: [&str; 13] = [
 
 impl<B: Backend> Session<'_, B> {
     fn welcome(&mut self, settings: Vec<(String, String)>, key: (i32, i32)) {
-        self.reset_settings();
         for (name, value) in settings {
             let name = name.to_ascii_lowercase();
-            if self.settings.contains_key(&name) && name != "client_encoding" {
+            if self.setting(&name).is_some() && name != "client_encoding" {
                 self.settings.insert(name, value);
             }
         }
-        let parameters = REPORTED
-            .iter()
-            .filter_map(|name| self.settings.get(*name).map(|value| (shown(name).to_owned(), value.clone())));
+        let parameters =
+            REPORTED.iter().filter_map(|name| self.setting(name).map(|value| (shown(name).to_owned(), value)));
         let parameters: BTreeMap<String, String> = parameters.collect();
         crate::replies::welcome(self.client.buffers.write_buffer.tail(), &parameters, key);
         self.release();
     }
 
-    pub(super) fn reset_settings(&mut self) {
-        self.settings = SETTINGS.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let version = format!("{VERSION} (headraced; {})", self.version);
-        self.settings.insert("server_version".into(), version);
-        self.settings.insert("session_authorization".into(), self.user.clone());
-        self.settings.insert("search_path".into(), self.pool.name().to_owned());
+    /// The value of a setting, if there is one of this name.
+    pub(super) fn setting(&self, name: &str) -> Option<String> {
+        self.settings.get(name).cloned().or_else(|| self.first_setting(name))
+    }
+
+    /// As it is at the beginning.
+    fn first_setting(&self, name: &str) -> Option<String> {
+        match name {
+            "server_version" => Some(format!("{VERSION} (headraced; {})", self.version)),
+            "session_authorization" => Some(self.user.clone()),
+            "search_path" => Some(self.pool.name().to_owned()),
+            _ => SETTINGS.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned()),
+        }
     }
 
     async fn run(&mut self) -> Result<(), Ended> {
         loop {
             while let Some(message) = self.next_message()? {
-                self.handle(&message).await?;
+                // In a box: a client that is idle must not need memory for what becomes of a message.
+                Box::pin(self.handle(&message)).await?;
                 if self.leaving {
                     return self.settle().await;
                 }
