@@ -134,10 +134,26 @@ def test_configuration_is_read_again(daemon: Daemon) -> None:
     assert sizes == [3]
 
 
+def test_clients_follow_limits_that_were_changed(daemon: Daemon) -> None:
+    file = daemon.folder.parent / "headraced.toml"
+    with contextlib.ExitStack() as closing:
+        clients = [closing.enter_context(daemon.connect("one")) for _ in range(3)]
+        for size in (2, 5, 3):
+            file.write_text(config(daemon.server, one=f"pool_size = {size}"))
+            assert ask(daemon, "POST", "/reload") == (200, "")
+            for client in clients:
+                assert client.fetchval("select 7") == 7
+                client.rollback()
+        # All at the same time, on connections of one pool.
+        assert len({client.fetchval("select pg_backend_pid()") for client in clients}) == 3
+        pools = {pool["pool"]: pool["open"] for pool in status(daemon)["pools"] if pool["open"]}
+    assert pools == {"postgres@one": 3}
+
+
 def test_client_of_a_pool_that_was_changed_shares_its_connection_as_before(daemon: Daemon) -> None:
     file = daemon.folder.parent / "headraced.toml"
     with daemon.connect("one", autocommit=True) as kept:
-        file.write_text(config(daemon.server, one="pool_size = 3"))
+        file.write_text(config(daemon.server, one="pool_size = 3\nread_only = true"))
         assert ask(daemon, "POST", "/reload") == (200, "")
         assert len({kept.fetchval("select pg_backend_pid()") for _ in range(5)}) == 1
         with daemon.connect("one", autocommit=True) as conn:

@@ -282,6 +282,14 @@ impl Hub {
         self.postgres.pool(key, database, &self.gates)
     }
 
+    /// The pool that has taken the place of one whose configuration has changed, if its sessions are the same.
+    pub fn successor(&self, pool: &Pool) -> Option<Arc<Pool>> {
+        let config = self.config();
+        let now = config.databases.get(&pool.key.name)?;
+        let is_same = now.mode_of(pool.user()) == pool.mode && pool.database.differs_in_limits_only(now);
+        is_same.then(|| self.pool(pool.key.clone(), &Arc::new(now.clone())))
+    }
+
     /// Whether the messages of all clients fit into what they may take.
     ///
     /// # Errors

@@ -414,6 +414,28 @@ impl Database {
             .collect()
     }
 
+    /// Returns true if sessions of both are opened in the same way, on the same servers: what differs is how many there are, and
+    /// for how long.
+    pub fn differs_in_limits_only(&self, other: &Self) -> bool {
+        let limited = Self {
+            pool_size: other.pool_size,
+            max_connections: other.max_connections,
+            queue_length: other.queue_length,
+            queue_wait: other.queue_wait,
+            connect_timeout: other.connect_timeout,
+            server_lifetime: other.server_lifetime,
+            server_idle: other.server_idle,
+            check_after: other.check_after,
+            query_timeout: other.query_timeout,
+            transaction_timeout: other.transaction_timeout,
+            idle_transaction_timeout: other.idle_transaction_timeout,
+            client_idle_timeout: other.client_idle_timeout,
+            users: other.users.clone(),
+            ..self.clone()
+        };
+        limited == *other
+    }
+
     /// When the server connections of a user go back.
     pub fn mode_of(&self, user: &str) -> PoolMode {
         self.users.get(user).and_then(|user| user.pool_mode).unwrap_or(self.pool_mode)
@@ -602,6 +624,23 @@ mod tests {
         ] {
             let database = read(text);
             assert_eq!((database.most_connections(), database.lifetime()), (connections, lifetime), "{text}");
+        }
+    }
+
+    #[test]
+    fn limits_do_not_make_another_server() {
+        let read = |text: &str| Database::of_client(&format!("host = 'h'\n{text}")).expect("it is right");
+        for (text, expected) in [
+            ("", true),
+            ("pool_size = 3\nmax_connections = 4\nqueue_wait = 1\nserver_idle = 2\nquery_timeout = 3", true),
+            ("[users.jo]\npool_size = 7", true),
+            ("port = 5433", false),
+            ("dbname = 'd'", false),
+            ("sslmode = 'disable'", false),
+            ("read_only = true", false),
+        ] {
+            assert_eq!(read("").differs_in_limits_only(&read(text)), expected, "{text}");
+            assert_eq!(read(text).differs_in_limits_only(&read("")), expected, "{text}");
         }
     }
 

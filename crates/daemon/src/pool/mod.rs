@@ -22,6 +22,7 @@ use crate::traffic::TrafficClass;
 use connection::Kept;
 use limit::{Granted, Idle, Place};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::timeout;
@@ -47,6 +48,8 @@ pub struct Pool<S: ServerConnection> {
     permits: Arc<Semaphore>,
     limit: Arc<Limit<S>>,
     gate: Arc<Gate>,
+    /// The configuration has changed since.
+    retired: AtomicBool,
 }
 
 /// A server connection that is lent.
@@ -100,6 +103,7 @@ impl<S: ServerConnection> Pool<S> {
             idle,
             limit,
             gate,
+            retired: AtomicBool::new(false),
             database,
         }
     }
@@ -298,11 +302,17 @@ impl<S: ServerConnection> Pool<S> {
         expired.into_iter().for_each(Pooled::close);
     }
 
-    /// The configuration has changed: no client comes to it any more. Those that it has keep their settings, and share
-    /// connections as before.
+    /// The configuration has changed: no client comes to it any more. Those that it has go to the pool that has taken its
+    /// place, if only limits have changed; otherwise they keep their settings, and share connections as before.
     pub fn retire(&self) {
+        self.retired.store(true, Ordering::Release);
         let closed = std::mem::take(&mut *lock(&self.idle.servers));
         closed.into_iter().for_each(Pooled::close);
+    }
+
+    /// Returns true if the configuration has changed since.
+    pub fn is_retired(&self) -> bool {
+        self.retired.load(Ordering::Acquire)
     }
 
     /// The user on the server.

@@ -153,6 +153,11 @@ impl Relay {
         }
     }
 
+    /// The statements of its client are shared with those of other clients from now on. It has no server connection.
+    pub fn share(&mut self, catalog: Arc<Catalog>) {
+        (self.catalog, self.found) = (catalog, None);
+    }
+
     /// Returns true if nothing more is read from the client's messages before the server has answered.
     pub fn is_waiting_for_replies(&self) -> bool {
         self.waits_for_replies
