@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterable, Iterator, Sequence
+from copy import copy as copied
 from itertools import islice
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any
@@ -61,7 +62,7 @@ class Copy(CopyBase):
             self._wire.copy_write(self._ticket, PostgresWire.copy_trailer())
         self._wire.copy_leave(self._ticket, self._buffer)
         self._wire.copy_end(self._ticket)
-        results: list[Result] = self._connection._wait(self._ticket, self._limit)
+        results = self._answer()
         self._opened.ended = True
         self.rowcount = results[-1].rowcount if results else -1
         if self._cursor is not None:
@@ -79,9 +80,24 @@ class Copy(CopyBase):
 
     # into the server
 
+    def _answer(self) -> list[Result]:
+        """The server's answer to the whole COPY. A block that was told it by an error, and goes on, is told it again at
+        its end: of a ticket it comes once."""
+        if self._failure is not None:
+            raise copied(self._failure)
+        results = self._results
+        if results is None:
+            try:
+                results = self._results = self._connection._wait(self._ticket, self._limit)
+            except Exception as error:
+                # Its traceback would keep the connection alive.
+                self._failure = copied(error)
+                raise
+        return results
+
     def _sent(self, taken: bool) -> None:
         if not taken:
-            self._connection._wait(self._ticket, self._limit)
+            self._answer()
             raise ProgrammingError("the COPY is over")
         if self._wire.backlog() > defaults.COPY_BLOCK:
             self._connection._push(defaults.COPY_BLOCK, self._limit)
@@ -164,6 +180,8 @@ class Copy(CopyBase):
                 return True
             if ended:
                 return False
+            if self._wire.copy_state(self._ticket) == Transfer.STREAMING:
+                raise ProgrammingError("a COPY FROM STDIN has nothing to read: write() or write_row() sends its data")
             self._connection._wait(self._wire.copy_step(self._ticket), self._limit)
 
     def __iter__(self) -> Iterator[bytes]:

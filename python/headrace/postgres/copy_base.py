@@ -6,7 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-from .._native import ArrowSource, CopyBuffer, PostgresWire
+from .._native import ArrowSource, CopyBuffer, PostgresWire, Result
+from .._shared.arguments import checked_names, checked_rows
 from .._shared.core import Opened
 from .._shared.limits import Limit
 from ..errors import ProgrammingError
@@ -48,7 +49,7 @@ def copy_of_rows(table: str | Sequence[str], columns: Sequence[str] | None, form
 
 
 def _listed(columns: Sequence[str]) -> str:
-    return ", ".join(quote_name(column) for column in columns)
+    return ", ".join(quote_name(column) for column in checked_names(columns) or ())
 
 
 def copy_in_statement(
@@ -57,7 +58,7 @@ def copy_in_statement(
     """The COPY for a source: bytes and files go as they are, rows by what the table's columns are."""
     if isinstance(source, ArrowSource):
         if columns:
-            source.pair(list(columns))
+            source.pair(checked_names(columns) or [])
         else:
             columns = source.column_names
     if is_bytes(source) or hasattr(source, "read"):
@@ -74,7 +75,7 @@ def opened_source(source: Any) -> Any:
 
 def row_source(rows: Any) -> Any:
     """An iterator of rows, or their Arrow stream."""
-    return rows if isinstance(rows, ArrowSource) else ArrowSource.of(rows) or iter(rows)
+    return rows if isinstance(rows, ArrowSource) else ArrowSource.of(rows) or iter(checked_rows(rows, "rows"))
 
 
 def is_bytes(value: Any) -> bool:
@@ -106,6 +107,9 @@ class CopyBase:
         self._header_sent = False
         self._opened = opened or Opened()
         self._gate: Any = None
+        self._results: list[Result] | None = None
+        self._failure: Exception | None = None
+        """What the server has answered, once the block was told it."""
         self.rowcount = -1
 
     def set_types(self, types: Sequence[str]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterable, AsyncIterator, Sequence
+from copy import copy as copied
 from itertools import islice
 from types import TracebackType
 from typing import IO, TYPE_CHECKING, Any
@@ -62,7 +63,7 @@ class AsyncCopy(CopyBase):
             self._wire.copy_write(self._ticket, PostgresWire.copy_trailer())
         self._wire.copy_leave(self._ticket, self._buffer)
         self._wire.copy_end(self._ticket)
-        results: list[Result] = await self._connection._wait(self._ticket, self._limit)
+        results = await self._answer()
         # blocking: self._opened.ended = True
         self.rowcount = results[-1].rowcount if results else -1
         if self._cursor is not None:
@@ -80,9 +81,24 @@ class AsyncCopy(CopyBase):
 
     # into the server
 
+    async def _answer(self) -> list[Result]:
+        """The server's answer to the whole COPY. A block that was told it by an error, and goes on, is told it again at
+        its end: of a ticket it comes once."""
+        if self._failure is not None:
+            raise copied(self._failure)
+        results = self._results
+        if results is None:
+            try:
+                results = self._results = await self._connection._wait(self._ticket, self._limit)
+            except Exception as error:
+                # Its traceback would keep the connection alive.
+                self._failure = copied(error)
+                raise
+        return results
+
     async def _sent(self, taken: bool) -> None:
         if not taken:
-            await self._connection._wait(self._ticket, self._limit)
+            await self._answer()
             raise ProgrammingError("the COPY is over")
         await self._connection._send_off(self._limit)  # asyncio only
         # blocking: if self._wire.backlog() > defaults.COPY_BLOCK:
@@ -166,6 +182,8 @@ class AsyncCopy(CopyBase):
                 return True
             if ended:
                 return False
+            if self._wire.copy_state(self._ticket) == Transfer.STREAMING:
+                raise ProgrammingError("a COPY FROM STDIN has nothing to read: write() or write_row() sends its data")
             await self._connection._wait(self._wire.copy_step(self._ticket), self._limit)
 
     def __aiter__(self) -> AsyncIterator[bytes]:
