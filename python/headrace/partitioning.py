@@ -16,7 +16,7 @@ from uuid import uuid4
 
 from . import defaults
 from ._native import ArrowBatch, ArrowSink
-from ._shared.arrow import Numeric
+from ._shared.arrow import Numeric, arrow_sink
 from ._shared.arrow_stream import ArrowStream
 from ._shared.connection import BlockingConnection
 from ._shared.dispatch import module_for
@@ -352,7 +352,7 @@ def read(
     """
     if columns is not None:
         partition = partition.select(columns)
-    sink = ArrowSink(partition.numeric, batch_rows, batch_bytes, fixed=True)
+    sink = arrow_sink(partition.numeric, batch_rows, batch_bytes, fixed=True)
     connection = _connected(partition, url)
     try:
         batches = connection._arrow_batches(partition.sql, partition.params or None, sink, timeout)

@@ -13,8 +13,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, overload
 
 from . import defaults
+from ._shared.arguments import checked_callable, checked_mapping
+from ._shared.limits import checked_seconds
 from ._shared.modes import ResetMode
-from ._shared.pool_core import IS_OPEN, told_again
+from ._shared.pool_core import IS_OPEN, check_connection, told_again
 from ._shared.pool_frames import PoolFrames
 from ._shared.pool_queries import PoolQueries
 from ._shared.pool_settings import PoolStats, Settings
@@ -173,7 +175,9 @@ class ConnectionPool(PoolQueries, PoolFrames, PoolWork[C]):
         name: str = "headrace-pool",
         open: bool = True,
     ) -> None:
-        make: Callable[..., Any] = connect or _connect
+        make: Callable[..., Any] = checked_callable(connect or _connect, "connect")
+        for called, what in ((configure, "configure"), (check, "check"), (on_checkout, "on_checkout")):
+            checked_callable(called or make, what)
         settings = Settings(
             min_size,
             max_size,
@@ -186,7 +190,10 @@ class ConnectionPool(PoolQueries, PoolFrames, PoolWork[C]):
             backoff,
             backoff_max,
         )
-        keywords = {**(kwargs or {}), **({} if row_factory is None else {"row_factory": row_factory})}
+        keywords = {
+            **checked_mapping(kwargs, "kwargs"),
+            **({} if row_factory is None else {"row_factory": row_factory}),
+        }
         super().__init__(name, lambda: make(conninfo, **keywords), configure, settings)
         self._check = check
         self._on_checkout = on_checkout
@@ -245,6 +252,8 @@ class ConnectionPool(PoolQueries, PoolFrames, PoolWork[C]):
         """
         if self._pid != os.getpid():
             self._check_process()
+        if timeout is not None:
+            timeout = checked_seconds(timeout)
         if self._hooked:
             return self._getconn_hooked(timeout)
         return self._getconn(timeout)
@@ -337,6 +346,7 @@ class ConnectionPool(PoolQueries, PoolFrames, PoolWork[C]):
         """
         if self._pid != os.getpid():
             self._check_process()
+        check_connection(connection)
         self._give_back(connection, connection.transaction_status, "none")
 
     def _give_back(self, connection: C, status: TransactionStatus, at_least: ResetMode) -> None:
@@ -397,7 +407,7 @@ class ConnectionPool(PoolQueries, PoolFrames, PoolWork[C]):
         """
         self._check_process()
         core = self._core
-        deadline = time.monotonic() + timeout
+        deadline = time.monotonic() + checked_seconds(timeout)
         with self._lock:
             core.encourage(time.monotonic())
             work = self._settle()
@@ -469,7 +479,7 @@ class ConnectionPool(PoolQueries, PoolFrames, PoolWork[C]):
         """
         if self._pid != os.getpid():
             return
-        deadline = time.monotonic() + timeout
+        deadline = time.monotonic() + checked_seconds(timeout)
         with self._lock:
             if self._core.closed:
                 return

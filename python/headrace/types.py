@@ -698,6 +698,13 @@ class Xid:
     database: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
+        for name, part in (("gtrid", self.gtrid), ("bqual", self.bqual or "")):
+            if not isinstance(part, str):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TypeError(f"{name} is str, not {type(part).__name__}")
+            if any("\ud800" <= character <= "\udfff" for character in part):
+                raise ProgrammingError(f"{name} is not Unicode: it has half of a surrogate pair")
+        if not isinstance(self.format_id, int | None):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"format_id is int, not {type(self.format_id).__name__}")
         if self.format_id is None:
             if self.bqual is not None:
                 raise ProgrammingError("an Xid without a format_id has no branch qualifier")

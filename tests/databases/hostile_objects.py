@@ -313,7 +313,17 @@ def ways(conn: Any, mark: str) -> Iterator[tuple[str, Callable[[Any], Any]]]:
         yield f"execute {column}", lambda value, sql=insert: conn.execute(sql, (value,))
         yield f"executemany {column}", lambda value, sql=insert: conn.executemany(sql, [(None,), (value,)])
         yield f"list {column}", lambda value, sql=insert: conn.execute(sql, ([value, value],))
+    query = f"select n, v from hostile where n = {mark}"
     yield "in", lambda value: conn.execute(f"select 1 from hostile where n in ({mark})", (value,))
+    # Each begins its request in another way.
+    yield "fetchval", lambda value: conn.fetchval(query, value)
+    yield "fetch_arrow", lambda value: conn.fetch_arrow(query, value)
+    yield "stream", lambda value: list(conn.stream(query, (value,)))
+    yield "stream_arrow", lambda value: list(conn.stream_arrow(query, value))
+    yield "fetchmany", lambda value: conn.fetchmany(query, [(1,), (value,)])
+    yield "fetchmany of rows", lambda value: conn.fetchmany(query, value)
+    yield "callproc", lambda value: conn.cursor().callproc("hostile", value)
+    yield "pipeline", lambda value: _pipeline(conn, query, value)
     yield "row", lambda value: conn.execute(f"insert into hostile (n) values ({mark})", value)
     yield "rows", lambda value: conn.executemany(f"insert into hostile (n) values ({mark})", value)
     if mark == "$1":
@@ -332,10 +342,27 @@ def ways(conn: Any, mark: str) -> Iterator[tuple[str, Callable[[Any], Any]]]:
         yield "range", lambda value: conn.execute("insert into hostile (r) values (%s)", (ranges(value, None),))
         yield "unknown", lambda value: conn.execute("select %s", (value,))
         yield "json", lambda value: conn.execute("insert into hostile (j) values (%s)", (headrace.types.Json(value),))
+    elif hasattr(conn, "execute_batch"):
+        insert = f"insert into hostile (n) values ({mark})"
+        yield "generated_keys", lambda value: conn.generated_keys(insert, (value,))
+        yield "execute_batch", lambda value: conn.execute_batch([value])
+        yield "execute_batch of texts", conn.execute_batch
     elif hasattr(conn, "load_rows"):
         for column in columns:
             yield f"load_rows {column}", lambda value, c=column: conn.load_rows("hostile", [(value,)], columns=[c])
         yield "load_rows of rows", lambda value: conn.load_rows("hostile", value, columns=["v", "n"])
+
+
+def _pipeline(conn: Any, query: str, value: Any) -> None:
+    """The value in the middle of what is sent at once, whose rest is executed."""
+    with conn.pipeline():
+        before = conn.execute(query, (1,))
+        try:
+            conn.execute(query, (value,))
+        finally:
+            after = conn.execute(query, (1,))
+            before.fetchall()
+            after.fetchall()
 
 
 def _write_row(conn: Any, value: Any) -> None:

@@ -140,6 +140,19 @@ def _(t: Trial) -> None:
         t.refuses(Error, 'insert into said values ($1::"char")', value)
 
 
+@says(PAGE, "not by `write_row`, which sends bytes as a `bytea`")
+def _(t: Trial) -> None:
+    # The server keeps the first character of its text, a backslash.
+    for kind, stored in (('"char"', "\\"), ("bytea", b"\xff")):
+        t.table(f"v {kind}")
+        with t.conn.cursor().copy("copy said from stdin") as copy:
+            copy.write_row((b"\xff",))
+        assert t.value("select v from said") == stored
+        t.conn.execute("delete from said")
+        t.conn.copy_in("said", [(b"\xff",)])
+        assert t.value("select v from said") == b"\xff"
+
+
 @says(PAGE, "numbers, dates and similar values as their SQL text")
 def _(t: Trial) -> None:
     for value, text in ((5, "5"), (D("1.50"), "1.50"), (dt.date(2024, 2, 29), "2024-02-29"), (True, "true"),

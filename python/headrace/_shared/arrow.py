@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from importlib import import_module
-from typing import Any, Literal, TypeAlias
+from typing import Any, Final, Literal, TypeAlias
 
 from .._native import ArrowResult, ArrowSink, Result
 from ..errors import NotSupportedError, ProgrammingError
+from .arguments import checked_count, checked_text
 
+MOST: Final = 2**63 - 1
+"""Rows or bytes that are as good as no limit."""
 Numeric: TypeAlias = Literal["decimal", "string", "float64"]
 """The Arrow type of exact numbers whose type has no precision."""
+
+
+def arrow_sink(numeric: Numeric, batch_rows: int, batch_bytes: int, fixed: bool = False) -> ArrowSink:
+    """What makes record batches of the rows of a request.
+
+    Raises TypeError or ProgrammingError for an argument that is not one.
+    """
+    rows, size = checked_count(batch_rows, "batch_rows"), checked_count(batch_bytes, "batch_bytes")
+    return ArrowSink(checked_text(numeric, "numeric"), min(rows, MOST), min(size, MOST), fixed=fixed)
 
 
 def arrow_result(outcome: Result | list[Result]) -> tuple[Result, ArrowResult | None]:

@@ -10,7 +10,7 @@ from typing import Any, NoReturn, TypeVar
 
 from .. import defaults
 from .._native import ArrowBatch, ArrowResult, ArrowSink
-from .arrow import Numeric, arrow_rows, frame_maker, polars_maker, reader_maker, table_maker
+from .arrow import Numeric, arrow_rows, arrow_sink, frame_maker, polars_maker, reader_maker, table_maker
 from .arrow_stream import ArrowStream
 from .core import no_keywords
 from .cursor_base import Params
@@ -64,7 +64,7 @@ class BlockingArrowQueries(BlockingWaiting[R]):
         """
         if named:
             raise no_keywords("fetch_arrow", named)
-        core, arrow = self._core, ArrowSink(numeric, batch_rows, batch_bytes)
+        core, arrow = self._core, arrow_sink(numeric, batch_rows, batch_bytes)
         try:
             return arrow_rows(self._wait(core.submit_arrow(sql, args or None, arrow), timeout))
         except BaseException as error:
@@ -263,5 +263,5 @@ class BlockingArrowQueries(BlockingWaiting[R]):
         """
         if named:
             raise no_keywords("stream_arrow", named)
-        sink = ArrowSink(numeric, batch_rows, batch_bytes)
+        sink = arrow_sink(numeric, batch_rows, batch_bytes)
         return ArrowStream(self._arrow_batches(sql, args or None, sink, timeout), sink)

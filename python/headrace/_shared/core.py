@@ -15,7 +15,7 @@ from .._native import ArrowSink, Wire, after_fork_in_child
 from ..errors import Error, InterfaceError
 from ..types import ParameterRows
 from .cursor_base import Column, Params
-from .limits import Limit, Until
+from .limits import Limit, seconds_left
 from .transactions import Transactions
 
 if hasattr(os, "register_at_fork"):
@@ -116,9 +116,7 @@ class Core(Transactions):
 
     def seconds(self, limit: Limit) -> float | None:
         """The seconds of a limit, that of the connection where it is None."""
-        if limit is None:
-            return self.command_timeout
-        return limit.left() if isinstance(limit, Until) else limit
+        return self.command_timeout if limit is None else seconds_left(limit)
 
     # statements
 

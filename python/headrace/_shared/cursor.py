@@ -10,11 +10,10 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from .. import defaults
-from .._native import ArrowSink
 from ..errors import DatabaseError, InterfaceError, NotSupportedError
 from ..rows import RowFactory
 from ..types import ParameterRows
-from .arrow import Numeric
+from .arrow import Numeric, arrow_sink
 from .cursor_base import CursorBase, Params
 from .limits import Limit
 from .modes import ScrollMode
@@ -129,7 +128,7 @@ class BlockingCursor(CursorBase[R]):
                 "this cursor fetches its rows later, and as Python objects: stream_arrow() of the connection returns "
                 "record batches in bounded memory"
             )
-        core, arrow = self._connection._core, ArrowSink(numeric, batch_rows, batch_bytes)
+        core, arrow = self._connection._core, arrow_sink(numeric, batch_rows, batch_bytes)
         try:
             ticket = core.submit_arrow(sql, params, arrow)
             self._clear()
@@ -165,6 +164,7 @@ class BlockingCursor(CursorBase[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         self._check()
+        returning = bool(returning)
         if self._connection._core.fails_with_group():
             return self._executemany(sql, rows, returning, timeout)
         with self._connection._whole_batch(timeout):

@@ -12,7 +12,7 @@ from .._native import ArrowResult, Result
 from ..errors import DatabaseError, Error, InterfaceError, OperationalError, ProgrammingError
 from ..rows import RowFactory, tuple_row
 from ..types import TypeCode
-from .arguments import checked_size
+from .arguments import checked_callable, checked_size, checked_whole, row_maker
 from .arrow import arrow_result, frame_maker, polars_maker, reader_maker, table_maker
 
 if TYPE_CHECKING:
@@ -122,7 +122,7 @@ class CursorBase(Generic[R]):
         self._rows = rows
         factory = self._row_factory
         if rows is not None and factory is not tuple_row:
-            self._make = factory(columns_of(result).names)
+            self._make = row_maker(factory, columns_of(result).names)
         else:
             self._make = None
 
@@ -317,6 +317,7 @@ class CursorBase(Generic[R]):
         rows = self._buffer()
         if mode not in ("relative", "absolute"):
             raise ProgrammingError(f"scroll mode {mode!r} is neither 'relative' nor 'absolute'")
+        value = checked_whole(value, "the number of rows")
         target = self._position + value if mode == "relative" else value
         if not 0 <= target <= len(rows):
             raise IndexError("scroll leaves the result")
@@ -390,7 +391,7 @@ class CursorBase(Generic[R]):
 
     @row_factory.setter
     def row_factory(self, factory: RowFactory[Any]) -> None:
-        self._row_factory = factory
+        self._row_factory = checked_callable(factory, "row_factory")
 
     def setinputsizes(self, sizes: Sequence[Any], /) -> None:
         """Does nothing, as PEP 249 allows.

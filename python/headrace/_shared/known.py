@@ -12,6 +12,7 @@ from typing import Any, Final, Generic, TypeVar
 from urllib.parse import quote, unquote
 
 from .. import defaults
+from .arguments import checked_text
 
 _PLAIN: Final = frozenset({str, int, float, bool, type(None)})
 _SALT: Final = os.urandom(16)
@@ -92,6 +93,7 @@ class KnownSettings(Generic[Options]):
 
         Raises what that raises.
         """
+        checked_text(conninfo, "conninfo")
         if not _PLAIN.issuperset(map(type, keywords.values())):
             return self._read(conninfo, keywords)
         variables = self._environment.set_now()

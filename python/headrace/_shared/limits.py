@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import time
+from typing import Final
 
 from .. import defaults
+from ..errors import ProgrammingError
 
 
 class Until:
@@ -23,9 +26,36 @@ Limit = float | Until | None
 """How long a wait may take: seconds, what is left of a call's time, or what the connection allows."""
 
 
+FOREVER: Final = 1e8
+"""Seconds that are as good as no limit: three years, which clocks of all systems can count."""
+
+
+def checked_seconds(limit: float, what: str = "timeout") -> float:
+    """The seconds that were given as ``what``. The loop's clock would take some of what is none, and end nothing.
+
+    Raises:
+        TypeError: it is no number.
+        ProgrammingError: it is no number of seconds.
+    """
+    try:
+        if not math.isnan(limit):
+            return limit
+    except OverflowError:
+        return math.inf if limit > 0 else 0.0
+    except TypeError:
+        raise TypeError(f"{what} is a number of seconds, not {type(limit).__name__}") from None
+    raise ProgrammingError(f"{what}={limit!r} is not a number of seconds")
+
+
+def seconds_left(limit: float | Until) -> float:
+    """The seconds that are left of a limit. Raises what :func:`checked_seconds` raises."""
+    return limit.left() if isinstance(limit, Until) else checked_seconds(limit)
+
+
 def until(limit: Limit) -> Until | None:
-    """The time of a whole call that was given ``limit``; None where each of its waits is bounded by the connection."""
-    return Until(limit) if isinstance(limit, (int, float)) else limit
+    """The time of a whole call that was given ``limit``; None where each of its waits is bounded by the connection.
+    Raises what :func:`checked_seconds` raises."""
+    return limit if limit is None or isinstance(limit, Until) else Until(checked_seconds(limit))
 
 
 def afresh(limit: Limit) -> Until | None:

@@ -152,7 +152,14 @@ def password_of(password: Any) -> Any:
             if inspect.iscoroutine(password):
                 password.close()
             raise ProgrammingError("the password callable is asynchronous; a blocking connection needs a plain one")
+        check_password(password)
     return password
+
+
+def check_password(password: Any) -> None:
+    """Raises ProgrammingError if a password function has returned no text."""
+    if not isinstance(password, str):
+        raise ProgrammingError(f"the password function has returned {type(password).__name__}, not text")
 
 
 def no_connection(failures: list[Error]) -> Error:

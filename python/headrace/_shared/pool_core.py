@@ -81,6 +81,12 @@ _CLOSED: tuple[ClosedReason, ...] = ("lifetime", "idle", "surplus", "drain", "sh
 _LOST: tuple[LostReason, ...] = ("dead", "broken", "doubt", "refused")
 
 
+def check_connection(connection: object) -> None:
+    """Raises TypeError for what is given back and is no connection."""
+    if not hasattr(connection, "transaction_status"):
+        raise TypeError(f"putconn() takes a connection that the pool has lent, not {type(connection).__name__}")
+
+
 def check_mode(connection: object, mode: ResetMode) -> None:
     """Raises ProgrammingError for a reset that the database of a new connection does not have."""
     modes = getattr(connection, "_reset_modes", (mode,))

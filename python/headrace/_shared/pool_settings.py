@@ -7,6 +7,8 @@ from typing import Literal
 
 from .. import defaults
 from ..errors import ProgrammingError
+from .arguments import checked_whole
+from .limits import checked_seconds
 from .modes import ResetMode
 
 ClosedReason = Literal["lifetime", "idle", "surplus", "drain", "shutdown"]
@@ -37,6 +39,8 @@ class Settings:
     backoff_max: float = defaults.POOL_BACKOFF_MAX
 
     def __post_init__(self) -> None:
+        for name in ("min_size", "max_size", "max_waiting"):
+            checked_whole(getattr(self, name), name)
         if not 0 <= self.min_size <= self.max_size or self.max_size < 1:
             raise ProgrammingError(
                 f"a pool needs 0 <= min_size <= max_size and max_size >= 1, not {self.min_size} and {self.max_size}"
@@ -47,13 +51,16 @@ class Settings:
             raise ProgrammingError(f"max_waiting={self.max_waiting} is negative; 0 means any number")
         for name in ("timeout", "max_lifetime", "max_idle", "reconnect_timeout", "backoff", "backoff_max"):
             value = getattr(self, name)
-            if value is not None and not value >= 0:
+            if value is None and name in ("max_lifetime", "max_idle", "reconnect_timeout"):
+                continue
+            if checked_seconds(value, name) < 0:
                 raise ProgrammingError(f"{name}={value!r} is not a number of seconds")
         if self.max_lifetime == 0:
             raise ProgrammingError("max_lifetime=0 would replace each connection before it is used; None sets no limit")
 
     def resized(self, min_size: int, max_size: int | None) -> Settings:
         """The same with other sizes; without ``max_size`` it stays, or grows to ``min_size``."""
+        checked_whole(min_size, "min_size")
         return replace(self, min_size=min_size, max_size=max(min_size, self.max_size) if max_size is None else max_size)
 
 

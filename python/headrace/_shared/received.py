@@ -8,6 +8,7 @@ from typing import Any, Final, TypeVar
 from .._native import Columns, Result
 from ..errors import ProgrammingError
 from ..rows import tuple_row
+from .arguments import row_maker
 from .connection_base import ConnectionBase
 
 R = TypeVar("R")
@@ -36,7 +37,7 @@ class Receiving(ConnectionBase[R]):
             received.columns = columns
             return rows
         factory = self.row_factory
-        make: Any = None if factory is tuple_row else factory(columns.names)
+        make: Any = None if factory is tuple_row else row_maker(factory, columns.names)
         return rows if make is None else list(map(make, rows))
 
     def _has_rows(self, result: Result, received: Received | None) -> bool:

@@ -9,6 +9,7 @@ from typing import Any, NoReturn, TypeVar
 
 from ..errors import NotSupportedError
 from ..types import ParameterRows
+from .arguments import checked_whole
 from .cursor import BlockingCursor
 from .cursor_base import Params
 from .modes import ScrollMode
@@ -230,7 +231,7 @@ class BlockingServerCursor(ServerCursorBase, BlockingCursor[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        return self._connection._run(self._landing(row), timeout)  # type: ignore[no-any-return]
+        return self._connection._run(self._landing(checked_whole(row, "the number of a row")), timeout)  # type: ignore[no-any-return]
 
     def fetch_relative(self, rows: int, *, timeout: float | None = None) -> R | None:
         """Returns a row by its distance from the current one, and moves to it.
@@ -249,7 +250,8 @@ class BlockingServerCursor(ServerCursorBase, BlockingCursor[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        return self._connection._run(self._landing(self.current + rows), timeout)  # type: ignore[no-any-return]
+        row = self.current + checked_whole(rows, "the number of rows")
+        return self._connection._run(self._landing(row), timeout)  # type: ignore[no-any-return]
 
     def close(self, *, timeout: float | None = None) -> None:
         """Closes the cursor on the server, and frees its result.

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 from ..errors import ProgrammingError
+from .arguments import checked_text
+from .limits import FOREVER
 from .redact import MASK, SECRETS
 from .url import shown
 
@@ -52,6 +54,10 @@ def port_number(text: str, origin: str = "") -> int:
     return port
 
 
+_MOST: Final = 2**53
+"""The largest whole number of a setting: those beyond it are not all of them floats."""
+
+
 class Settings:
     """Values by keyword. An empty text says nothing, as most of libpq's keywords have it."""
 
@@ -91,7 +97,7 @@ class Settings:
             raise ProgrammingError(f"{name} must be text, not {type(value).__name__}")
         if "\0" in value:
             raise ProgrammingError(f"{name} holds a NUL character")
-        return value
+        return checked_text(value, name)
 
     def choice(self, name: str, choices: Mapping[str, tuple[str, ...]], default: str) -> str:
         """One of the values of ``choices[name]``."""
@@ -117,13 +123,17 @@ class Settings:
         raise ProgrammingError(f"{self.culprit(name)} is neither 1 nor 0")
 
     def number(self, name: str, default: float) -> float:
-        """A number; a negative one is 0, which in libpq's keywords stands for no limit."""
+        """A number of seconds or milliseconds; a negative one is 0, which in libpq's keywords stands for no limit, and
+        a very large one is as good as none."""
+        return min(FOREVER, self._number(name, default))
+
+    def _number(self, name: str, default: float) -> float:
         value = self.values.get(name)
         if value is None or value == "":
             return max(0.0, default)
         try:
             number = float(value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             number = math.nan
         if isinstance(value, bool) or not math.isfinite(number):
             raise ProgrammingError(f"{self.culprit(name)} is not a number")
@@ -134,9 +144,11 @@ class Settings:
         value = self.values.get(name)
         if value is None or value == "":
             return default
-        number = self.number(name, default)
+        number = self._number(name, default)
         if number != int(number) or float(value) < 0:
             raise ProgrammingError(f"{self.culprit(name)} is not a whole number of at least 0")
+        if number > _MOST:
+            raise ProgrammingError(f"{self.culprit(name)} is more than {_MOST}")
         return int(number)
 
     def names_all(self, name: str) -> bool:

@@ -11,6 +11,7 @@ from .. import defaults
 from ..errors import NotSupportedError
 from ..rows import RowFactory, tuple_row
 from ..types import ParameterRows
+from .arguments import row_maker
 from .cursor import BlockingCursor
 from .cursor_base import Column, Params
 from .modes import ScrollMode
@@ -78,7 +79,7 @@ class BlockingStreamCursor(BlockingCursor[R]):
                 self._rows = []
         factory = self._row_factory
         if received.columns is not None and factory is not tuple_row:
-            self._make = factory(received.columns.names)
+            self._make = row_maker(factory, received.columns.names)
         return self
 
     def executemany(

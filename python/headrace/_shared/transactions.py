@@ -15,6 +15,7 @@ from .. import defaults
 from .._native import Wire
 from ..errors import DatabaseError, Error, InterfaceError, NotSupportedError, ProgrammingError
 from ..types import TransactionStatus
+from .arguments import checked_text
 from .ends import Ends
 from .flows import Begun, Flow, each
 from .modes import IsolationLevel, ResetMode
@@ -263,6 +264,8 @@ class Transactions(Ends, ABC):
             return None
         given = {"isolation": isolation, "read_only": read_only, "deferrable": deferrable}
         for name, value in given.items():
+            if name != "isolation" and not isinstance(value, bool | None):
+                raise TypeError(f"{name} is bool or None, not {type(value).__name__}")
             if value is not None and name not in self.block_modes:
                 has = " and ".join(self.block_modes)
                 raise NotSupportedError(f"transaction({name}=...) is not possible on {self.title}, which has {has}")
@@ -287,6 +290,8 @@ class Transactions(Ends, ABC):
         """Begins a block where a transaction is ``open`` or none is; returns its savepoint, None for none, and whether
         it has a transaction of its own."""
         self.check_enter()
+        if savepoint is not None:
+            checked_text(savepoint, "savepoint_name")
         if block.modes is not None and (open or self.depth):
             raise ProgrammingError(
                 "transaction() with isolation, read_only or deferrable begins a transaction, and one is open: inside of"

@@ -25,7 +25,7 @@ from .core import Core, Gate, Opened
 from .cursor import BlockingCursor
 from .flows import Flow
 from .lease import NO_CORE, RETURNED
-from .limits import Limit, Until, afresh, check_time, overdue, unanswered_end, until
+from .limits import FOREVER, Limit, afresh, check_time, checked_seconds, overdue, seconds_left, unanswered_end, until
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -66,7 +66,7 @@ class BlockingWaiting(ConnectionBase[R]):
                 if limit is None:
                     result = wait(ticket)
                 else:
-                    result = wait(ticket, limit.left() if isinstance(limit, Until) else limit)
+                    result = wait(ticket, seconds_left(limit))
             except TimeoutError:
                 self._abandon(ticket)
                 raise overdue(limit) from None
@@ -84,6 +84,7 @@ class BlockingWaiting(ConnectionBase[R]):
 
     def _look(self, cursor: BlockingCursor[Any], timeout: float) -> bool:
         """Waits ``timeout`` seconds for the result of a pipelined statement. Returns false if it is still in flight."""
+        timeout = checked_seconds(timeout)
         ticket, cursor._pending = cursor._pending, None
         try:
             outcome = self._core.wait(ticket, timeout)
@@ -337,7 +338,7 @@ class BlockingWaiting(ConnectionBase[R]):
         wire = self._core.wire
         if wire.closed:
             return
-        limit = defaults.CANCEL_TIMEOUT if timeout is None else timeout
+        limit = defaults.CANCEL_TIMEOUT if timeout is None else max(0.0, min(checked_seconds(timeout), FOREVER))
         # No request is started in the meantime: the cancel request could end it instead of the current one.
         wire.pause_requests(True)
         deadline = time.monotonic() + limit

@@ -9,6 +9,7 @@ from typing import Any
 
 from .. import defaults, errors
 from .._native import ArrowBatch, ArrowSink
+from .._shared.arrow import arrow_sink
 from .._shared.partition import Partition
 from ..errors import DatabaseError
 from ..partitioning import conninfo_of, gone, rules_of
@@ -81,7 +82,7 @@ async def read(
     given: Any = url() if callable(url) else url
     if inspect.isawaitable(given):
         given = await given
-    sink = ArrowSink(partition.numeric, batch_rows, batch_bytes, fixed=True)
+    sink = arrow_sink(partition.numeric, batch_rows, batch_bytes, fixed=True)
     conninfo, keywords = conninfo_of(partition, given)
     rules = rules_of(partition.database)
     module = import_module(f".{partition.database}", __package__)

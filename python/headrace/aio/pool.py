@@ -12,8 +12,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, overload
 
 from .. import defaults
+from .._shared.arguments import checked_callable, checked_mapping
+from .._shared.limits import checked_seconds
 from .._shared.modes import ResetMode
-from .._shared.pool_core import IS_OPEN, told_again
+from .._shared.pool_core import IS_OPEN, check_connection, told_again
 from .._shared.pool_settings import PoolStats, Settings
 from ..errors import PoolClosed, ProgrammingError
 from ..types import TransactionStatus
@@ -178,7 +180,9 @@ class AsyncConnectionPool(AsyncPoolQueries, AsyncPoolFrames, LoopPoolWork[C]):
         name: str = "headrace-pool",
         open: bool = True,
     ) -> None:
-        make: Callable[..., Any] = connect or _connect
+        make: Callable[..., Any] = checked_callable(connect or _connect, "connect")
+        for called, what in ((configure, "configure"), (check, "check"), (on_checkout, "on_checkout")):
+            checked_callable(called or make, what)
         settings = Settings(
             min_size,
             max_size,
@@ -191,7 +195,10 @@ class AsyncConnectionPool(AsyncPoolQueries, AsyncPoolFrames, LoopPoolWork[C]):
             backoff,
             backoff_max,
         )
-        keywords = {**(kwargs or {}), **({} if row_factory is None else {"row_factory": row_factory})}
+        keywords = {
+            **checked_mapping(kwargs, "kwargs"),
+            **({} if row_factory is None else {"row_factory": row_factory}),
+        }
         super().__init__(name, lambda: make(conninfo, **keywords), configure, settings)
         self._check = check
         self._on_checkout = on_checkout
@@ -257,6 +264,8 @@ class AsyncConnectionPool(AsyncPoolQueries, AsyncPoolFrames, LoopPoolWork[C]):
             Error: the error of connecting, at once, if the pool never had a connection and waiting does not help (a
                 wrong keyword, password, database or host).
         """
+        if timeout is not None:
+            timeout = checked_seconds(timeout)
         if self._hooked:
             return await self._getconn_hooked(timeout)
         return await self._getconn(timeout)
@@ -344,6 +353,7 @@ class AsyncConnectionPool(AsyncPoolQueries, AsyncPoolFrames, LoopPoolWork[C]):
             ProgrammingError: this pool has not lent it, or it was returned already.
         """
         self._here()
+        check_connection(connection)
         reset = self._give_back(connection, "none")
         if reset is not None:
             await asyncio.wait((reset,))
@@ -403,7 +413,7 @@ class AsyncConnectionPool(AsyncPoolQueries, AsyncPoolFrames, LoopPoolWork[C]):
         """
         core = self._core
         loop = self._here()
-        deadline = loop.time() + timeout
+        deadline = loop.time() + checked_seconds(timeout)
         core.encourage(loop.time())
         self._settle()
         while not core.full:
@@ -471,7 +481,7 @@ class AsyncConnectionPool(AsyncPoolQueries, AsyncPoolFrames, LoopPoolWork[C]):
         if self._core.closed or self._pid != os.getpid():
             return
         loop = self._here()
-        deadline = loop.time() + timeout
+        deadline = loop.time() + checked_seconds(timeout)
         if self._dropped is not None:
             self._dropped.detach()
         self._core.close(loop.time())

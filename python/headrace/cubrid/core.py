@@ -11,10 +11,11 @@ from functools import partial
 from typing import Any, Final, Literal, TypeAlias, get_args
 
 from .._native import ArrowSink, Columns, CubridWire, Result
-from .._shared.arguments import checked_text
+from .._shared.arguments import checked_rows, checked_text, checked_whole
 from .._shared.core import Core
 from .._shared.cursor_base import Column, Params, columns_of
 from .._shared.flows import Flow, each
+from .._shared.limits import checked_seconds
 from .._shared.resets import unknown_before
 from ..errors import NotSupportedError, OperationalError, ProgrammingError
 from ..types import ParameterRows, TypeCode
@@ -73,6 +74,34 @@ CANCEL_ANSWER_BYTES: Final = 4
 """Bytes of the broker's answer to a cancel request: a number, 0 or the reason why nothing was cancelled."""
 _NOT_BUSY: Final = -10019
 """The process is not busy any more."""
+
+
+_MOST_MILLIS: Final = 2**31 - 1
+"""Of a lock timeout: the protocol has 32 bits for it."""
+
+
+_MOST_HANDLES: Final = 2**31 - 1
+"""The protocol has 32 bits for the number of a result."""
+
+
+def milliseconds(seconds: float) -> int:
+    """A lock timeout in the unit of the protocol; -1 for no limit.
+
+    Raises TypeError or ProgrammingError for what is no number of seconds.
+    """
+    checked = checked_seconds(seconds, "lock_timeout")
+    return -1 if checked < 0 or checked * 1000 > _MOST_MILLIS else round(checked * 1000)
+
+
+def checked_handle(value: int) -> int:
+    """The value of a CURSOR that a procedure has returned.
+
+    Raises TypeError or ProgrammingError for what is none.
+    """
+    number = checked_whole(value, "the value of a CURSOR")
+    if not 0 <= number <= _MOST_HANDLES:
+        raise ProgrammingError(f"{number} is not the value of a CURSOR")
+    return number
 
 
 def check_cancelled(answer: bytes) -> None:
@@ -159,7 +188,7 @@ class CubridCore(Core):
 
     def set_lock_timeout(self, seconds: float | None) -> Flow[None]:
         """Sets how long a lock is waited for; None is the server's default, and a negative number no limit."""
-        millis = -2 if seconds is None else -1 if seconds < 0 else round(seconds * 1000)
+        millis = -2 if seconds is None else milliseconds(seconds)
         yield self.wire.set_lock_timeout(millis)
         self.lock_timeout = seconds
         self.altered = True
@@ -194,6 +223,7 @@ class CubridCore(Core):
         """The sum of the rows that the texts of statements change."""
         if isinstance(statements, str):
             raise ProgrammingError("execute_batch takes several texts: a list of them, not one str")
+        checked_rows(statements, "the statements of execute_batch()")
         rows: Iterable[tuple[str]] = ((statement,) for statement in statements)
         if isinstance(statements, Sequence):
             # What can be read again is sent again where the broker has taken the process back.
@@ -203,9 +233,12 @@ class CubridCore(Core):
 
     def schema_info(self, kind: str, name: str | None, other: str | None) -> Flow[Result]:
         """The rows of a query of the catalogue."""
-        query = SCHEMA.get(kind.lower().replace(" ", "_"))
+        query = SCHEMA.get(checked_text(kind, "kind").lower().replace(" ", "_"))
         if query is None:
             raise ProgrammingError(f"{kind!r} is not one of {', '.join(SCHEMA)}")
+        for given, what in ((name, "name"), (other, "other")):
+            if given is not None:
+                checked_text(given, what)
         number, patterns = query
         if number in _OF_COLUMNS and other is None:
             # Without a pattern the server returns no rows.
@@ -215,7 +248,7 @@ class CubridCore(Core):
 
     def plan(self, sql: str) -> Flow[str]:
         """The plan of a statement, as text."""
-        result = yield self.wire.plan(sql)
+        result = yield self.wire.plan(checked_text(sql, "SQL"))
         return str(result.rows[0][0])
 
     def parameter_types(self, sql: str) -> Flow[list[Column]]:
@@ -225,7 +258,7 @@ class CubridCore(Core):
 
     def returned_rows(self, value: int) -> Flow[Result]:
         """The rows of a CURSOR that a procedure has returned."""
-        result: Result = yield self.wire.returned_rows(value)
+        result: Result = yield self.wire.returned_rows(checked_handle(value))
         return result
 
     # statements

@@ -8,6 +8,7 @@ from collections.abc import Generator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from .._native import Result
+from .._shared.arguments import ARGUMENTS, checked_values
 from .._shared.cursor import BlockingCursor
 from .._shared.cursor_base import Params
 from .._shared.received import Received
@@ -70,7 +71,8 @@ class Cursor(BlockingCursor[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        self.execute(call_statement(name, len(params)), call_parameters(params), timeout=timeout)
+        statement = call_statement(name, len(checked_values(params, ARGUMENTS)))
+        self.execute(statement, call_parameters(params), timeout=timeout)
         self.fetchone()
         self._position = 0
         return returned_arguments(self._buffer()[0], params)

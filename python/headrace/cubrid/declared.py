@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from .._native import Result
+from .._shared.arguments import checked_whole, row_maker
 from .._shared.cursor_base import Params, columns_of
 from .._shared.flows import Flow
 from .._shared.server_cursor_base import ServerCursorBase
@@ -53,7 +54,7 @@ class Declared(ServerCursorBase):
         self._seeks = core.wire.seeks()
         self._set(result)
         if self._row_factory is not tuple_row:
-            self._make = self._row_factory(columns_of(result).names)
+            self._make = row_maker(self._row_factory, columns_of(result).names)
         self._keep(result, 1)
 
     def _keep(self, result: Result, begin: int) -> None:
@@ -138,6 +139,7 @@ class Declared(ServerCursorBase):
         self._must_be_open()
         if mode not in ("relative", "absolute"):
             raise ProgrammingError(f"scroll mode {mode!r} is neither 'relative' nor 'absolute'")
+        value = checked_whole(value, "the number of rows")
         target = self.current + value if mode == "relative" else value
         if not 0 <= target <= self._total:
             raise IndexError("scroll leaves the result")

@@ -11,6 +11,7 @@ from collections import deque
 from typing import Any, Final
 
 from .. import defaults
+from .._shared.arguments import checked_buffer, checked_text, checked_whole
 from .._shared.flows import Flow
 from ..errors import DataError, OperationalError, ProgrammingError
 from ..types import BlobLocator, ClobLocator
@@ -51,6 +52,7 @@ class LobState:
     def reading(self, size: int) -> Flow[bytes]:
         """Up to ``size`` bytes, all that are left where it is negative. Two requests are under way at a time."""
         self.check()
+        size = checked_whole(size, "size")
         end = self.size if size < 0 else min(self.size, self.at + size)
         parts: list[bytes] = []
         asked: deque[tuple[int, Any]] = deque()
@@ -83,7 +85,7 @@ class LobState:
         self.check()
         if self.at != self.size:
             raise ProgrammingError("a large object of CUBRID can only be appended to: seek to its end before you write")
-        view = memoryview(data).cast("B")
+        view = checked_buffer(data)
         for start in range(0, len(view), defaults.CUBRID_LOB_WRITE_BYTES):
             block = bytes(view[start : start + defaults.CUBRID_LOB_WRITE_BYTES])
             result: Any = yield self.core.wire.lob_write(self.handle, self.at, block)
@@ -98,7 +100,7 @@ class LobState:
         self.check()
         if whence not in (os.SEEK_SET, os.SEEK_CUR, os.SEEK_END):
             raise ValueError(f"whence={whence} is none of SEEK_SET, SEEK_CUR, SEEK_END")
-        at = {os.SEEK_SET: 0, os.SEEK_CUR: self.at, os.SEEK_END: self.size}[whence] + offset
+        at = {os.SEEK_SET: 0, os.SEEK_CUR: self.at, os.SEEK_END: self.size}[whence] + checked_whole(offset, "offset")
         if at < 0:
             raise ValueError(f"the position {at} is negative")
         self.at = at
@@ -122,7 +124,7 @@ def opening(core: CubridCore, locator: Locator) -> LobState:
 
 def creating(core: CubridCore, kind: str) -> Flow[LobState]:
     """A new object."""
-    made = _KINDS.get(kind)
+    made = _KINDS.get(checked_text(kind, "kind"))
     if made is None:
         raise ProgrammingError(f"{kind!r} is not one of {', '.join(_KINDS)}")
     result: Any = yield core.wire.lob_new(kind == "clob", begin=True)

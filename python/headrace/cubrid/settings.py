@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, Final, TypeAlias
 
 from .. import defaults
+from .._shared.arguments import checked_text
 from .._shared.known import KnownSettings, ReusableOptions
 from .._shared.modes import CommonIsolation
 from .._shared.settings import Settings, nearest, port_number, shuffled, unknown
@@ -157,7 +158,7 @@ def isolation(level: str) -> CubridIsolation:
 
     Raises ProgrammingError for a level that CUBRID does not have.
     """
-    name = " ".join(level.replace("_", " ").lower().split())
+    name = " ".join(checked_text(level, "isolation_level").replace("_", " ").lower().split())
     if name not in ISOLATION_LEVELS:
         raise ProgrammingError(f"isolation level {level!r} is not one of {', '.join(ISOLATION_LEVELS)}")
     return name

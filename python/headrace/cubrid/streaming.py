@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 
 from .. import defaults
 from .._native import ArrowBatch, ArrowSink
+from .._shared.arguments import MOST_ROWS, checked_count
 from .._shared.blocks import BlockingBlocks, Reading, rows_of
 from .._shared.cursor_base import Params
 from .._shared.received import Received
-from ..errors import ProgrammingError
 from .connection_base import CubridBase
 from .core import CubridCore
 
@@ -110,6 +110,5 @@ class Streaming(CubridBase[R], BlockingBlocks[R]):
         timeout: float | None,
         received: Received | None = None,
     ) -> Generator[list[Any]]:
-        if size < 1:
-            raise ProgrammingError("fetch_size must be at least 1")
+        size = min(checked_count(size, "fetch_size"), MOST_ROWS)
         return self._blocks_of(lambda: self._core.stream_request(sql, params, size), size, reading, timeout, received)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, overload
 
 from .. import defaults
 from .._native import ArrowBatch, ArrowSink
+from .._shared.arguments import checked_callable, checked_rows, row_maker
 from .._shared.connection import BlockingConnection
 from .._shared.cursor_base import Params, columns_of
 from .._shared.limits import until
@@ -76,7 +77,7 @@ class Connection(InformixBase[R], BlockingConnection[R]):
         """
         if self._core.wire.closed:
             raise self._core.why_closed()
-        factory = row_factory or self.row_factory
+        factory = self.row_factory if row_factory is None else checked_callable(row_factory, "row_factory")
         if name is not None:
             return ServerCursor(self, factory, name, scrollable, withhold)
         return Cursor(self, factory)
@@ -151,7 +152,7 @@ class Connection(InformixBase[R], BlockingConnection[R]):
             out.extend(cursor._all())
 
         try:
-            for row in rows:
+            for row in checked_rows(rows, "rows"):
                 asked.append(self._core.submit(sql, row))
                 if len(asked) >= defaults.INFORMIX_FETCHMANY_IN_FLIGHT:
                     take()
@@ -239,7 +240,7 @@ class Connection(InformixBase[R], BlockingConnection[R]):
         make = None
         try:
             if self.row_factory is not tuple_row:
-                make = self.row_factory(columns_of(result).names)
+                make = row_maker(self.row_factory, columns_of(result).names)
             while True:
                 stream.ask(result)
                 if stream.ahead is not None:

@@ -51,7 +51,7 @@ def signature(routine: str) -> str:
 
     Raises ProgrammingError for what names no types of arguments.
     """
-    text = routine.strip()
+    text = checked_text(routine, "routine").strip()
     if not re.fullmatch(r"(?:(?:function|procedure)\s+)?[A-Za-z_][\w.:@]*\s*\(.*\)", text, re.IGNORECASE | re.DOTALL):
         raise ProgrammingError(
             f"{routine!r} is not a signature: write the routine and the types of its arguments, f(integer)"

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from .._shared.arguments import ARGUMENTS, checked_values
 from .._shared.cursor import BlockingCursor
 from .._shared.server_cursor import BlockingServerCursor
 from ..rows import RowFactory
@@ -48,7 +49,8 @@ class Cursor(BlockingCursor[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        self.execute(call_statement(name, len(params)), tuple(params) if params else None, timeout=timeout)
+        statement = call_statement(name, len(checked_values(params, ARGUMENTS)))
+        self.execute(statement, tuple(params) if params else None, timeout=timeout)
         return params
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from .. import defaults
 from .._native import Result
+from .._shared.arguments import checked_text, checked_whole, row_maker
 from .._shared.cursor_base import Params, columns_of
 from .._shared.flows import Flow
 from .._shared.server_cursor_base import ServerCursorBase
@@ -21,7 +22,7 @@ class Declared(ServerCursorBase):
 
     def _declare(self, name: str, scrollable: bool, withhold: bool) -> None:
         """Sets what it will be."""
-        if not re.fullmatch(r"[A-Za-z_]\w{0,127}", name):
+        if not re.fullmatch(r"[A-Za-z_]\w{0,127}", checked_text(name, "the name of a cursor")):
             raise ProgrammingError(f"{name!r} is not the name of a cursor")
         self.name = name
         self.scrollable = scrollable
@@ -48,7 +49,7 @@ class Declared(ServerCursorBase):
         self._number = next(core.numbers)
         # WHERE CURRENT OF means the row that was fetched last, so nothing may be fetched ahead.
         self._resets = core.resets
-        size = 1 if _FOR_UPDATE.search(sql) else self.fetch_bytes
+        size = 1 if _FOR_UPDATE.search(checked_text(sql, "SQL")) else self.fetch_bytes
         self._bytes = size
         result: Result = yield core.wire.declare(
             self._number,
@@ -66,7 +67,7 @@ class Declared(ServerCursorBase):
         self._next, self._past = 1, False
         self._set(result)
         if self._row_factory is not tuple_row:
-            self._make = self._row_factory(columns_of(result).names)
+            self._make = row_maker(self._row_factory, columns_of(result).names)
 
     def _closing(self) -> Flow[None]:
         """Closes it on the server."""
@@ -146,6 +147,7 @@ class Declared(ServerCursorBase):
             raise ProgrammingError(f"scroll mode {mode!r} is neither 'relative' nor 'absolute'")
         if not self.scrollable:
             raise NotSupportedError("the cursor is not scrollable: open it with cursor(name, scrollable=True)")
+        value = checked_whole(value, "the number of rows")
         target = self._next - 1 + value if mode == "relative" else value
         if target < 0:
             raise IndexError("scroll leaves the result")

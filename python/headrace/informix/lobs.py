@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, Final, Literal, TypeAlias
 
 from .. import defaults
+from .._shared.arguments import checked_buffer, checked_text, checked_whole
 from .._shared.flows import Flow
 from ..errors import OperationalError, ProgrammingError
 from ..types import BlobLocator, ClobLocator, Opaque
@@ -81,6 +82,7 @@ class LobState:
     def reading(self, size: int) -> Flow[bytes]:
         """Up to ``size`` bytes, all that are left where it is negative. Two requests are under way at a time."""
         self.check()
+        size = checked_whole(size, "size")
         left = size if size >= 0 else None
         seek, self.mark = self._to_mark(), None
         parts: list[bytes] = []
@@ -117,7 +119,7 @@ class LobState:
     def writing(self, data: Any) -> Flow[int]:
         """Writes all of ``data``; returns the number of bytes."""
         self.check(write=True)
-        view = memoryview(data).cast("B")
+        view = checked_buffer(data)
         seek, self.mark = self._to_mark(), None
         asked: deque[tuple[int, Any]] = deque()
         sent = 0
@@ -146,7 +148,7 @@ class LobState:
         self.check()
         if whence not in (os.SEEK_SET, os.SEEK_CUR, os.SEEK_END):
             raise ValueError(f"whence {whence} is none of 0, 1, 2")
-        base = 0
+        offset, base = checked_whole(offset, "offset"), 0
         if whence == os.SEEK_CUR:
             base = self.at
         elif whence == os.SEEK_END:
@@ -167,7 +169,7 @@ class LobState:
     def truncating(self, size: int | None) -> Flow[int]:
         """Cuts it to ``size`` bytes, by default to where it stands."""
         self.check(write=True)
-        size = self.at if size is None else size
+        size = self.at if size is None else checked_whole(size, "size")
         yield self._call(_TRUNCATE, self.handle, size)
         self.mark = None
         return size
@@ -190,7 +192,7 @@ def opening(core: InformixCore, locator: Any, mode: LobMode) -> Flow[LobState]:
             "a large object is opened by its locator, the value of a BLOB or CLOB column, not by "
             + type(locator).__name__
         )
-    if mode not in _MODES:
+    if checked_text(mode, "mode") not in _MODES:
         raise ProgrammingError(f"mode {mode!r} is not one of {', '.join(_MODES)}")
     # The server's function is for both, under the one name.
     result: Any = yield core.wire.routine(_OPEN, (Opaque("blob", locator.data), _MODES[mode]), begin=core.begins)
@@ -204,7 +206,7 @@ def opening(core: InformixCore, locator: Any, mode: LobMode) -> Flow[LobState]:
 def creating(core: InformixCore, kind: str, column: str | None) -> Flow[LobState]:
     """Makes an object that no row has yet, open for reading and writing, stored as ``column`` would store it."""
     makers: dict[str, Callable[[bytes], Locator]] = {"blob": BlobLocator, "clob": ClobLocator}
-    if kind not in makers:
+    if checked_text(kind, "kind") not in makers:
         raise ProgrammingError(f"a large object is of kind 'blob' or 'clob', not {kind!r}")
     begin = core.begins
     spec = Opaque("ifx_lo_spec", _PLAIN_SPEC)

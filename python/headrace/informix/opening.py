@@ -79,7 +79,7 @@ def connect(
     options = known.options(conninfo, keywords)
     core = _connect(options)
     core.begin_session(autocommit)
-    connection = Connection(core, row_factory or tuple_row)
+    connection = Connection(core, tuple_row if row_factory is None else row_factory)
     connection._strict_close = strict_close
     try:
         connection._run(core.start())

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from typing import Any
 
+from .._shared.arguments import checked_buffer
 from .lobs import LobState
 
 
@@ -58,9 +59,12 @@ class RawFile(io.RawIOBase):
             The number of bytes; 0 at the end.
 
         Raises:
+            TypeError: the buffer is none that can be written to.
             ValueError: the object is closed.
         """
-        view = memoryview(buffer).cast("B")
+        view = checked_buffer(buffer)
+        if view.readonly:
+            raise TypeError(f"readinto() takes a buffer that can be written to, not {type(buffer).__name__}")
         data = self.read(len(view)) or b""
         view[: len(data)] = data
         return len(data)

@@ -11,6 +11,7 @@ from functools import cache, cached_property
 from typing import Any, Final, Literal, TypeAlias, cast
 
 from .. import defaults
+from .._shared.arguments import checked_text, checked_whole
 from .._shared.known import KnownSettings, ReusableOptions
 from .._shared.settings import Settings, nearest, port_number, unknown
 from ..errors import OperationalError, ProgrammingError
@@ -79,7 +80,7 @@ def isolation(level: str) -> InformixIsolation:
 
     Raises ProgrammingError for any other.
     """
-    name = " ".join(level.replace("_", " ").lower().split())
+    name = " ".join(checked_text(level, "isolation_level").replace("_", " ").lower().split())
     if name not in ISOLATION_LEVELS:
         raise ProgrammingError(f"isolation level {level!r} is not one of {', '.join(ISOLATION_LEVELS)}")
     return name
@@ -91,6 +92,8 @@ def lock_mode(wait: int | None) -> str:
     >>> lock_mode(5)
     'SET LOCK MODE TO WAIT 5'
     """
+    if wait is not None:
+        wait = checked_whole(wait, "lock_wait")
     if wait == 0:
         return "SET LOCK MODE TO NOT WAIT"
     return "SET LOCK MODE TO WAIT" if wait is None or wait < 0 else f"SET LOCK MODE TO WAIT {wait}"
@@ -270,7 +273,7 @@ def _lock_wait(settings: Settings) -> int | None:
     given = settings.values.get("lock_wait")
     try:
         return None if given is None else int(given)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ProgrammingError(f"{settings.culprit('lock_wait')} is not a number of seconds") from None
 
 

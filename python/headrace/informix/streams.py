@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any, Final
 
 from .._native import ArrowSink, Result
+from .._shared.arguments import MOST_ROWS, checked_count
 from .._shared.cursor_base import Params
 from .._shared.flows import Flow
-from ..errors import Error, InterfaceError, InvalidCursorName, ProgrammingError
+from ..errors import Error, InterfaceError, InvalidCursorName
 from .core import InformixCore
 
 _NOT_OPEN = -400
@@ -25,10 +26,8 @@ class Stream:
     """A query whose rows come in blocks, the next one on its way while one is used."""
 
     def __init__(self, core: InformixCore, fetch_bytes: int, arrow: ArrowSink | None = None) -> None:
-        if fetch_bytes < 1:
-            raise ProgrammingError("fetch_bytes must be at least 1")
         self.core = core
-        self.fetch_bytes = fetch_bytes
+        self.fetch_bytes = min(checked_count(fetch_bytes, "fetch_bytes"), MOST_ROWS)
         self.arrow = arrow
         self.number = next(core.numbers)
         self.resets = core.resets

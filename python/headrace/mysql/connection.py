@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeVar, overload
 
+from .._shared.arguments import checked_callable, checked_text
 from .._shared.cursor_base import Params
 from .._shared.modes import IsolationLevel
 from ..rows import RowFactory
@@ -70,7 +71,7 @@ class Connection(Streaming[R], Loading[R], Cancelling[R]):
         """
         if self._core.wire.closed:
             raise self._core.why_closed()
-        factory = row_factory or self.row_factory
+        factory = self.row_factory if row_factory is None else checked_callable(row_factory, "row_factory")
         return StreamCursor(self, factory, on_server) if stream or on_server else Cursor(self, factory)
 
     def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Cursor[R]:
@@ -215,7 +216,7 @@ class Connection(Streaming[R], Loading[R], Cancelling[R]):
         """
         core = self._core
         try:
-            self._wait(core.wire.select_db(database), timeout)
+            self._wait(core.wire.select_db(checked_text(database, "the name of a database")), timeout)
         except BaseException as error:
             core.withdraw(error)
             raise

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, cast
 
 from .._native import ArrowSink, Columns, MySqlWire, Result
-from .._shared.arguments import checked_text
+from .._shared.arguments import ARGUMENTS, checked_text, checked_values
 from .._shared.core import Core
 from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow, each
@@ -28,7 +28,7 @@ _UNPREPARED: Final = (1295, 1461)
 
 def quote_identifier(name: str) -> str:
     """A name in backticks."""
-    if "\0" in name:
+    if "\0" in checked_text(name, "a name"):
         raise ProgrammingError("an identifier cannot hold a NUL character")
     return "`" + name.replace("`", "``") + "`"
 
@@ -187,7 +187,7 @@ class MySqlCore(Core):
     def call(self, name: str, args: Sequence[Any]) -> Flow[tuple[list[Result], list[Any]]]:
         """CALL; returns its results, and the arguments with the values of OUT and INOUT parameters."""
         target = ".".join(map(quote_identifier, checked_text(name, "the name of a routine").split(".")))
-        out = list(args)
+        out = list(checked_values(args, ARGUMENTS))
         if self.text and args:
             return (yield from self._call_by_variables(target, out))
         places = ", ".join("?" * len(args))

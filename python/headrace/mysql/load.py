@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from .._native import Columns, MySqlWire, Result, Transfer
-from .._shared.arguments import checked_data
+from .._shared.arguments import checked_data, checked_names, checked_text
 from .._shared.flows import Flow, ask, each
 from ..errors import DataError, Error, ProgrammingError
 from .core import quote_identifier
@@ -30,6 +30,8 @@ def quote_table(table: str | Sequence[str]) -> str:
     """A table's name: as it stands in SQL where it has a dot or backticks, else in backticks; or its parts."""
     if isinstance(table, str):
         return table if "." in table or "`" in table else quote_identifier(table)
+    if not isinstance(table, (tuple, list)) or not table:
+        raise TypeError(f"a table is given by its name, or a tuple of schema and name, not {table!r}")
     return ".".join(map(quote_identifier, table))
 
 
@@ -43,14 +45,14 @@ def check_allowed(core: MySqlCore) -> None:
 
 def columns_of(core: MySqlCore, table: str | Sequence[str], columns: Sequence[str] | None) -> Flow[Columns]:
     """The columns that are loaded."""
-    names = ", ".join(map(quote_identifier, columns)) if columns else "*"
+    names = ", ".join(map(quote_identifier, checked_names(columns) or ())) or "*"
     results = yield core.wire.query(f"SELECT {names} FROM {quote_table(table)} LIMIT 0")
     return cast("Columns", results[0].columns)
 
 
 def statement(table: str | Sequence[str], columns: Columns, duplicates: str) -> str:
     """LOAD DATA for rows that :meth:`MySqlWire.infile_rows` writes."""
-    if duplicates not in DUPLICATES:
+    if checked_text(duplicates, "duplicates") not in DUPLICATES:
         raise ProgrammingError(f"duplicates={duplicates!r} is not one of {', '.join(DUPLICATES)}")
     return MySqlWire.load_statement(quote_table(table), columns, DUPLICATES[duplicates])
 
@@ -156,6 +158,8 @@ def pieces(source: Any, block: int) -> Any:
     elif hasattr(source, "read"):
         while piece := source.read(block):
             yield checked_data(piece)
+    elif not hasattr(source, "__iter__"):
+        raise TypeError(f"the data are bytes, a file or an iterable of bytes, not {type(source).__name__}")
     else:
         for piece in source:
             yield checked_data(piece)

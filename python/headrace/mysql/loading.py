@@ -9,6 +9,7 @@ from typing import IO, Any, TypeVar
 
 from .. import defaults
 from .._native import ArrowSource, Columns, Result, Transfer
+from .._shared.arguments import checked_names, checked_rows, checked_text
 from .._shared.connection import BlockingConnection
 from .._shared.core import Opened
 from .._shared.limits import Limit, afresh, until
@@ -62,10 +63,10 @@ class Loading(MySqlBase[R], BlockingConnection[R]):
         core = self._core
         limit = until(timeout)
         load.check_allowed(core)
-        given = ArrowSource.of(rows, json=True) or rows
+        given = ArrowSource.of(rows, json=True) or checked_rows(rows, "rows")
         if isinstance(given, ArrowSource):
             if columns:
-                given.pair(list(columns))
+                given.pair(checked_names(columns) or [])
             else:
                 columns = given.column_names
         targets = self._run(load.columns_of(core, table, columns), limit)
@@ -104,6 +105,7 @@ class Loading(MySqlBase[R], BlockingConnection[R]):
         """
         limit = until(timeout)
         load.check_allowed(self._core)
+        checked_text(sql, "SQL")
         wire = self._core.wire
 
         def send(ticket: Any) -> None:

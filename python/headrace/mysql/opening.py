@@ -67,7 +67,7 @@ def connect(
     """
     started = time.perf_counter_ns()
     core = _connect(known.options(conninfo, keywords))
-    connection = Connection(core, row_factory or tuple_row)
+    connection = Connection(core, tuple_row if row_factory is None else row_factory)
     connection._strict_close = strict_close
     try:
         connection._run(core.start(autocommit))

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from .. import defaults
+from .._shared.arguments import checked_text
 from .._shared.known import KnownSettings, ReusableOptions
 from .._shared.settings import Settings, nearest, shuffled, unknown
 from .._shared.url import parse_url
@@ -422,7 +423,7 @@ def _password(settings: Settings) -> str | Callable[[], Any] | None:
         raise ProgrammingError(f"password must be text or a function that returns it, not {type(given).__name__}")
     if "\0" in given:
         raise ProgrammingError("password holds a NUL character")
-    return given
+    return checked_text(given, "password")
 
 
 def _auth_plugins(settings: Settings) -> tuple[str, ...]:

@@ -10,10 +10,11 @@ from typing import Any, TypeVar
 
 from .. import defaults
 from .._native import ArrowBatch, ArrowSink
+from .._shared.arguments import MOST_ROWS, checked_count
 from .._shared.blocks import BlockingBlocks, Reading, rows_of
 from .._shared.cursor_base import Params
 from .._shared.received import Received
-from ..errors import Error, ProgrammingError
+from ..errors import Error
 from .connection_base import MySqlBase
 from .core import MySqlCore, first_of, may_write
 
@@ -123,8 +124,7 @@ class Streaming(MySqlBase[R], BlockingBlocks[R]):
         timeout: float | None,
         received: Received | None = None,
     ) -> Generator[list[R]]:
-        if size < 1:
-            raise ProgrammingError("fetch_size must be at least 1")
+        size = min(checked_count(size, "fetch_size"), MOST_ROWS)
         if on_server:
             return self._cursor_blocks(sql, params, size, timeout, received)
         return self._blocks(sql, params, size, reading, timeout, received)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from .._native import PostgresWire, Result
+from .._shared.arguments import checked_callable, checked_mapping, checked_text, checked_whole
 from .._shared.flows import Flow
 from ..errors import DataError, ProgrammingError
 from .names import NAMES
@@ -25,6 +26,18 @@ class State:
 
 NOTHING: Final = State({}, frozenset(), {}, {})
 """What a connection begins with. Nobody changes it: a registration makes another state."""
+
+
+_OID_LIMIT: Final = 2**32
+"""Oids are numbers of 32 bits."""
+
+
+def _oid(number: Any) -> int:
+    """The oid of a type."""
+    oid = checked_whole(number, "the oid of a type")
+    if not 0 <= oid < _OID_LIMIT:
+        raise ProgrammingError(f"{oid} is not the oid of a type")
+    return oid
 
 
 class Adapters:
@@ -59,15 +72,25 @@ class Adapters:
         binary: Iterable[int],
     ) -> None:
         """Loaders by oid, dumpers by class; a later one for the same replaces the earlier one."""
-        for oid, load in (loaders or {}).items():
+        loaders, dumpers = checked_mapping(loaders, "loaders"), checked_mapping(dumpers, "dumpers")
+        if not isinstance(binary, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"binary are type oids, such as a set of int, not {type(binary).__name__}")
+        binary = [_oid(each) for each in binary]
+        loaders = {_oid(oid): checked_callable(load, "a loader") for oid, load in loaders.items()}
+        for kind, dump in dumpers.items():
+            if not isinstance(kind, type):  # pyright: ignore[reportUnnecessaryIsInstance]
+                raise TypeError(f"a dumper is registered for a class, not for {kind!r}")
+            checked_callable(dump, "a dumper")
+        for oid, load in loaders.items():
             self._loaders[oid] = load
             self._binary.discard(oid)
         self._binary.update(binary)
-        self._dumpers.update(dumpers or {})
+        self._dumpers.update(dumpers)
         self._apply()
 
     def composite(self, name: str, factory: Callable[..., Any]) -> Flow[None]:
         """Values of the composite type ``name`` become ``factory(*attributes)``."""
+        checked_callable(factory, "factory")
         oid, kind, _ = yield from self._look_up(name)
         if kind != "c":
             raise ProgrammingError(f"{name} is not a composite type")
@@ -76,6 +99,8 @@ class Adapters:
 
     def enumeration(self, name: str, kind: type[enum.Enum]) -> Flow[None]:
         """Labels of the enumeration ``name`` become members of ``kind`` and back."""
+        if not (isinstance(kind, type) and issubclass(kind, enum.Enum)):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"kind is a subclass of enum.Enum, not {kind!r}")
         oid, sort, labels = yield from self._look_up(name)
         if sort != "e":
             raise ProgrammingError(f"{name} is not an enumeration")
@@ -115,6 +140,7 @@ class Adapters:
             " FROM pg_catalog.pg_enum WHERE enumtypid = t.oid), '{}') FROM pg_catalog.pg_type t"
             " WHERE t.oid = $1::text::regtype"
         )
+        name = checked_text(name, "the name of a type")
         result: Result = yield self._wire.execute(query, (name,), named=False)
         rows: list[tuple[int, str, list[str]]] = result.rows
         return rows[0]

@@ -8,7 +8,9 @@ import enum
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, overload
 
+from .._shared.arguments import checked_callable, checked_whole
 from .._shared.cursor_base import Params
+from .._shared.limits import checked_seconds
 from .._shared.modes import IsolationLevel
 from ..rows import RowFactory
 from ..types import Notify, ParameterRows, Xid
@@ -72,7 +74,7 @@ class Connection(Streaming[R], Copying[R], Cancelling[R]):
         """
         if self._core.wire.closed:
             raise self._core.why_closed()
-        factory = row_factory or self.row_factory
+        factory = self.row_factory if row_factory is None else checked_callable(row_factory, "row_factory")
         if name is not None:
             return ServerCursor(self, factory, name, scrollable, withhold)
         return Cursor(self, factory)
@@ -317,6 +319,10 @@ class Connection(Streaming[R], Copying[R], Cancelling[R]):
         Raises:
             ConnectionClosed: the connection is closed or was lost.
         """
+        if stop_after is not None:
+            stop_after = checked_whole(stop_after, "stop_after")
+        if timeout is not None:
+            timeout = checked_seconds(timeout)
         count = 0
         while stop_after is None or count < stop_after:
             notify = self._core.notification()

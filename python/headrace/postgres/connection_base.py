@@ -6,6 +6,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
+from .._shared.arguments import checked_callable
 from .._shared.connection_base import ConnectionBase
 from ..rows import RowFactory
 from ..types import Notice, Xid
@@ -59,7 +60,7 @@ class PostgresBase(ConnectionBase[R]):
         Args:
             handler: called with a :class:`headrace.types.Notice`.
         """
-        self._core.notice_handlers.append(handler)
+        self._core.notice_handlers.append(checked_callable(handler, "handler"))
 
     def remove_notice_handler(self, handler: Callable[[Notice], None]) -> None:
         """Removes a function that :meth:`add_notice_handler` added.
@@ -70,6 +71,8 @@ class PostgresBase(ConnectionBase[R]):
         Raises:
             ValueError: it was not added.
         """
+        if handler not in self._core.notice_handlers:
+            raise ValueError(f"{handler!r} is not one of the notice handlers")
         self._core.notice_handlers.remove(handler)
 
     @property

@@ -117,6 +117,7 @@ class Copying(PostgresBase[R], BlockingConnection[R]):
             An iterator of rows or blocks; with ``to`` the number of rows.
 
         Raises:
+            TypeError: ``to`` is not a file.
             DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
@@ -126,6 +127,8 @@ class Copying(PostgresBase[R], BlockingConnection[R]):
 
         statement = copy_statement(source, columns, format, out=True)
         if to is not None:
+            if not hasattr(to, "write"):
+                raise TypeError(f"to is a file that was opened for writing bytes, not {type(to).__name__}")
             with Copy(self, statement, limit=until(timeout)) as copy:
                 for block in copy.blocks():
                     to.write(block)

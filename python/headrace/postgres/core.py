@@ -53,6 +53,13 @@ class CopyOfRows:
     """True if rows go to the server."""
 
 
+def _xid(given: Xid | str) -> Xid:
+    """The id of a transaction. Raises TypeError for what is none."""
+    if not isinstance(given, (Xid, str)):  # pyright: ignore[reportUnnecessaryIsInstance]
+        raise TypeError(f"xid is what xid() returns, or its text, not {type(given).__name__}")
+    return Xid.parse(given) if isinstance(given, str) else given
+
+
 class ConnectionCore(Core):
     """State and flows of a connection."""
 
@@ -159,7 +166,7 @@ class ConnectionCore(Core):
         if self.autocommit:
             raise ProgrammingError("tpc_begin() needs autocommit off")
         # Before anything is waited for: what others begin meanwhile is inside of it.
-        self.tpc = Xid.parse(xid) if isinstance(xid, str) else xid
+        self.tpc = _xid(xid)
         self.tpc_prepared = False
         try:
             yield from each(self.wire.verb("begin", begin=self.modes()))
@@ -188,7 +195,8 @@ class ConnectionCore(Core):
         if xid is not None and self.tpc is not None:
             raise ProgrammingError(f"tpc_{verb}() with an xid cannot be called inside a two-phase transaction")
         if xid is not None or self.tpc_prepared:
-            end_prepared = self.wire.verb("rollback_prepared" if rollback else "commit_prepared", str(xid or self.tpc))
+            text = str(self.tpc if xid is None else _xid(xid))
+            end_prepared = self.wire.verb("rollback_prepared" if rollback else "commit_prepared", text)
             yield from each(end_prepared)
         else:
             answers = yield from each(self.wire.verb(verb))

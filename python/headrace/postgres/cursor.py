@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from .. import defaults
-from .._shared.arguments import checked_text
+from .._shared.arguments import ARGUMENTS, checked_text, checked_values, checked_whole
 from .._shared.cursor import BlockingCursor
 from .._shared.cursor_base import Params
 from .._shared.limits import Limit, afresh, until
@@ -58,7 +58,7 @@ class Cursor(BlockingCursor[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        places = ", ".join(f"${i + 1}" for i in range(len(params)))
+        places = ", ".join(f"${i + 1}" for i in range(len(checked_values(params, ARGUMENTS))))
         function = ".".join(quote_name(part) for part in checked_text(name, "the name of a function").split("."))
         self.execute(f"SELECT * FROM {function}({places})", tuple(params) if params else None, timeout=timeout)
         return params
@@ -82,7 +82,7 @@ class Cursor(BlockingCursor[R]):
         from .copy import Copy
 
         self._check()
-        return Copy(self._connection, sql, self, limit=timeout)
+        return Copy(self._connection, checked_text(sql, "SQL"), self, limit=timeout)
 
 
 class ServerCursor(Cursor[R]):
@@ -274,6 +274,7 @@ class ServerCursor(Cursor[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         self._check()
+        value = checked_whole(value, "the number of rows")
         if mode == "relative":
             value -= len(self._rows or ()) - self._position
         elif mode != "absolute":

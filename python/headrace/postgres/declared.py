@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from .._native import Columns, Result
+from .._shared.arguments import checked_count
 from .._shared.cursor_base import Params
 from ..errors import InvalidCursorName, ProgrammingError
 from .core import ConnectionCore
@@ -20,9 +21,7 @@ def forward(rows: int) -> str:
     Raises:
         ProgrammingError: the number is below 1.
     """
-    if rows < 1:
-        raise ProgrammingError(f"itersize must be at least 1, not {rows}")
-    return f"FORWARD {min(rows, MAX_FORWARD)}"
+    return f"FORWARD {min(checked_count(rows, 'itersize'), MAX_FORWARD)}"
 
 
 class Declared:

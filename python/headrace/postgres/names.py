@@ -44,6 +44,8 @@ def quote_table(table: str | Sequence[str]) -> str:
     Raises ProgrammingError for text with a dot or quotes that is no name in SQL, and for a name that is too long.
     """
     if not isinstance(table, str):
+        if not isinstance(table, (tuple, list)) or not table:
+            raise TypeError(f"a table is given by its name, or a tuple of schema and name, not {table!r}")
         return ".".join(quote_name(part) for part in table)
     parts: list[str] = []
     at = 0

@@ -71,7 +71,7 @@ def connect(
     options = known.options(conninfo, keywords)
     core = _through_daemon(options) if options.daemon else _connect(options)
     core.begin_session(autocommit)
-    connection = Connection(core, row_factory or tuple_row)
+    connection = Connection(core, tuple_row if row_factory is None else row_factory)
     connection._strict_close = strict_close
     connection._remember()
     if core.timing:

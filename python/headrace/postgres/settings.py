@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, Final, Literal, cast
 
 from .. import defaults
+from .._shared.arguments import checked_text
 from .._shared.known import KnownSettings, ReusableOptions
 from .._shared.redact import redact
 from .._shared.settings import Settings, nearest, port_number, unknown
@@ -410,7 +411,7 @@ def _password(settings: Settings) -> Password | None:
         raise ProgrammingError(f"password must be text or a function that returns it, not {type(given).__name__}")
     if "\0" in given:
         raise ProgrammingError("password holds a NUL character")
-    return given
+    return checked_text(given, "password")
 
 
 def _require_auth(settings: Settings) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from typing import Any, TypeVar
 
 from .. import defaults, errors
 from .._native import ArrowBatch, ArrowSink, Result
+from .._shared.arguments import row_maker
 from .._shared.connection import BlockingConnection
 from .._shared.cursor_base import Params
 from ..rows import tuple_row
@@ -118,7 +119,7 @@ class Streaming(PostgresBase[R], BlockingConnection[R]):
             result: Result = self._wait(reading.begin(), timeout)
             reading.first(result, gate)
             assert result.columns is not None, "first() has looked"
-            make = None if self.row_factory is tuple_row else self.row_factory(result.columns.names)
+            make = None if self.row_factory is tuple_row else row_maker(self.row_factory, result.columns.names)
             while True:
                 asked = reading.ahead(result)
                 if asked:

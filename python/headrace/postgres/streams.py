@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from .._native import ArrowSink, Columns, Result
+from .._shared.arguments import checked_count
 from .._shared.core import Opened
 from .._shared.cursor_base import Params
 from .._shared.flows import ask
@@ -53,7 +54,7 @@ class Reading(Opened):
     ) -> None:
         self._core = core
         self._query = (sql, params)
-        self._fetch_size = min(fetch_size, MAX_ROWS)
+        self._fetch_size = min(checked_count(fetch_size, "fetch_size"), MAX_ROWS)
         self._arrow = arrow
         number = next(core.numbers)
         self._portal = f"headrace_{number}", number
@@ -73,8 +74,6 @@ class Reading(Opened):
     def begin(self) -> Any:
         """Queues the query; returns its ticket."""
         core = self._core
-        if self._fetch_size < 1:
-            raise ProgrammingError("fetch_size must be at least 1")
         self._resets = core.resets
         self.began = True
         core.readings.add(self)

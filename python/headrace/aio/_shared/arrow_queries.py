@@ -8,7 +8,7 @@ from typing import Any, NoReturn, TypeVar
 
 from ... import defaults
 from ..._native import ArrowBatch, ArrowResult, ArrowSink
-from ..._shared.arrow import Numeric, arrow_rows, frame_maker, polars_maker, reader_maker, table_maker
+from ..._shared.arrow import Numeric, arrow_rows, arrow_sink, frame_maker, polars_maker, reader_maker, table_maker
 from ..._shared.core import no_keywords
 from ..._shared.cursor_base import Params
 from .arrow_stream import AsyncArrowStream
@@ -64,7 +64,7 @@ class LoopArrowQueries(LoopWaiting[R]):
         """
         if named:
             raise no_keywords("fetch_arrow", named)
-        core, arrow = self._core, ArrowSink(numeric, batch_rows, batch_bytes)
+        core, arrow = self._core, arrow_sink(numeric, batch_rows, batch_bytes)
         try:
             return arrow_rows(await self._wait(core.submit_arrow(sql, args or None, arrow), timeout))
         except BaseException as error:
@@ -266,5 +266,5 @@ class LoopArrowQueries(LoopWaiting[R]):
         """
         if named:
             raise no_keywords("stream_arrow", named)
-        sink = ArrowSink(numeric, batch_rows, batch_bytes)
+        sink = arrow_sink(numeric, batch_rows, batch_bytes)
         return AsyncArrowStream(self._arrow_batches(sql, args or None, sink, timeout), sink)

@@ -9,8 +9,7 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from ... import defaults
-from ..._native import ArrowSink
-from ..._shared.arrow import Numeric
+from ..._shared.arrow import Numeric, arrow_sink
 from ..._shared.cursor_base import CursorBase, Params
 from ..._shared.limits import Limit
 from ..._shared.modes import ScrollMode
@@ -130,7 +129,7 @@ class LoopCursor(CursorBase[R]):
                 "this cursor fetches its rows later, and as Python objects: stream_arrow() of the connection returns "
                 "record batches in bounded memory"
             )
-        core, arrow = self._connection._core, ArrowSink(numeric, batch_rows, batch_bytes)
+        core, arrow = self._connection._core, arrow_sink(numeric, batch_rows, batch_bytes)
         try:
             ticket = core.submit_arrow(sql, params, arrow)
             self._clear()
@@ -166,6 +165,7 @@ class LoopCursor(CursorBase[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         self._check()
+        returning = bool(returning)
         if self._connection._core.fails_with_group():
             return await self._executemany(sql, rows, returning, timeout)
         async with self._connection._whole_batch(timeout):

@@ -15,7 +15,7 @@ import weakref
 from typing import Any
 
 from ..._native import Wire
-from ..._shared.opening import addresses, is_address, no_connection, overdue, unknown_host
+from ..._shared.opening import addresses, check_password, is_address, no_connection, overdue, unknown_host
 from ...errors import Error, OperationalError
 from .transport import open_transport
 from .watch import Watch
@@ -141,4 +141,5 @@ async def password_of(password: Any) -> Any:
         password = password()
         if inspect.isawaitable(password):
             password = await password
+        check_password(password)
     return password

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NoReturn, TypeVar
 
+from ..._shared.arguments import checked_whole
 from ..._shared.cursor_base import Params
 from ..._shared.modes import ScrollMode
 from ..._shared.server_cursor_base import ServerCursorBase
@@ -228,7 +229,7 @@ class LoopServerCursor(ServerCursorBase, LoopCursor[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        return await self._connection._run(self._landing(row), timeout)  # type: ignore[no-any-return]
+        return await self._connection._run(self._landing(checked_whole(row, "the number of a row")), timeout)  # type: ignore[no-any-return]
 
     async def fetch_relative(self, rows: int, *, timeout: float | None = None) -> R | None:
         """Returns a row by its distance from the current one, and moves to it.
@@ -247,7 +248,8 @@ class LoopServerCursor(ServerCursorBase, LoopCursor[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        return await self._connection._run(self._landing(self.current + rows), timeout)  # type: ignore[no-any-return]
+        row = self.current + checked_whole(rows, "the number of rows")
+        return await self._connection._run(self._landing(row), timeout)  # type: ignore[no-any-return]
 
     async def close(self, *, timeout: float | None = None) -> None:
         """Closes the cursor on the server, and frees its result.

@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator
 from typing import Any, NoReturn, TypeVar
 
 from ... import defaults
+from ..._shared.arguments import row_maker
 from ..._shared.cursor_base import Column, Params
 from ..._shared.modes import ScrollMode
 from ..._shared.received import Received
@@ -76,7 +77,7 @@ class LoopStreamCursor(LoopCursor[R]):
                 self._rows = []
         factory = self._row_factory
         if received.columns is not None and factory is not tuple_row:
-            self._make = factory(received.columns.names)
+            self._make = row_maker(factory, received.columns.names)
         return self
 
     async def executemany(

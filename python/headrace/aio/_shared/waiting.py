@@ -22,7 +22,17 @@ from ..._shared.connection_base import ConnectionBase
 from ..._shared.core import Core, Opened
 from ..._shared.flows import Flow
 from ..._shared.lease import NO_CORE, RETURNED
-from ..._shared.limits import Limit, Until, afresh, check_time, overdue, unanswered_end, until
+from ..._shared.limits import (
+    FOREVER,
+    Limit,
+    afresh,
+    check_time,
+    checked_seconds,
+    overdue,
+    seconds_left,
+    unanswered_end,
+    until,
+)
 from ..._shared.waiting import is_collecting
 from ...errors import InterfaceError, OperationalError
 from ...rows import RowFactory
@@ -70,7 +80,11 @@ class LoopWaiting(ConnectionBase[R]):
             limit = core.command_timeout
         deadlines: Deadlines | None = None
         if limit is not None:
-            seconds = limit.left() if isinstance(limit, Until) else limit
+            try:
+                seconds = seconds_left(limit)
+            except BaseException:
+                self._abandon(future)
+                raise
             if seconds != math.inf:
                 # Not asyncio.wait() or asyncio.timeout(): each of them costs as much as a statement.
                 deadlines = self._deadlines
@@ -99,7 +113,7 @@ class LoopWaiting(ConnectionBase[R]):
 
     async def _look(self, cursor: LoopCursor[Any], timeout: float) -> bool:
         """Waits ``timeout`` seconds for the result of a pipelined statement. Returns false if it is still in flight."""
-        if not (await asyncio.wait([cursor._pending], timeout=timeout))[0]:
+        if not (await asyncio.wait([cursor._pending], timeout=checked_seconds(timeout)))[0]:
             return False
         await cursor._resolve(None)
         return True
@@ -254,7 +268,7 @@ class LoopWaiting(ConnectionBase[R]):
         wire = self._core.wire
         if wire.closed:
             return
-        limit = defaults.CANCEL_TIMEOUT if timeout is None else timeout
+        limit = defaults.CANCEL_TIMEOUT if timeout is None else max(0.0, min(checked_seconds(timeout), FOREVER))
         # No request is started in the meantime: the cancel request could end it instead of the current one.
         wire.pause_requests(True)
 

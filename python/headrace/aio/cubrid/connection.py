@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeVar, overload
 
 from ... import defaults
 from ..._native import Result
+from ..._shared.arguments import checked_callable, checked_rows
 from ..._shared.cursor_base import Column, Params
 from ..._shared.flows import Flow
 from ..._shared.limits import until
@@ -92,7 +93,7 @@ class AsyncConnection(AsyncStreaming[R], AsyncCancelling[R]):
         """
         if self._core.wire.closed:
             raise self._core.why_closed()
-        factory = row_factory or self.row_factory
+        factory = self.row_factory if row_factory is None else checked_callable(row_factory, "row_factory")
         if scrollable or withhold:
             if stream:
                 raise ProgrammingError(
@@ -171,7 +172,7 @@ class AsyncConnection(AsyncStreaming[R], AsyncCancelling[R]):
             out.extend(cursor._all())
 
         try:
-            for row in rows:
+            for row in checked_rows(rows, "rows"):
                 asked.append(self._core.submit(sql, row))
                 if len(asked) >= defaults.CUBRID_FETCHMANY_IN_FLIGHT:
                     await take()

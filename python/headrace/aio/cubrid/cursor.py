@@ -6,6 +6,7 @@ from collections.abc import AsyncGenerator, Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 # blocking: from ..._native import Result
+from ..._shared.arguments import ARGUMENTS, checked_values
 from ..._shared.cursor_base import Params
 from ..._shared.received import Received
 from ...cubrid.core import call_parameters, call_statement, returned_arguments
@@ -68,7 +69,8 @@ class AsyncCursor(LoopCursor[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        await self.execute(call_statement(name, len(params)), call_parameters(params), timeout=timeout)
+        statement = call_statement(name, len(checked_values(params, ARGUMENTS)))
+        await self.execute(statement, call_parameters(params), timeout=timeout)
         await self.fetchone()
         self._position = 0
         return returned_arguments(self._buffer()[0], params)

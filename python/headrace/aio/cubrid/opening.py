@@ -74,7 +74,7 @@ async def connect(
     """
     started = time.perf_counter_ns()
     core = await _connect(known.options(conninfo, keywords))
-    connection = AsyncConnection(core, row_factory or tuple_row)
+    connection = AsyncConnection(core, tuple_row if row_factory is None else row_factory)
     # blocking: connection._strict_close = strict_close
     try:
         await connection._run(core.start(autocommit))

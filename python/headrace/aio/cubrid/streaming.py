@@ -7,11 +7,11 @@ from typing import Any, TypeVar
 
 from ... import defaults
 from ..._native import ArrowBatch, ArrowSink
+from ..._shared.arguments import MOST_ROWS, checked_count
 from ..._shared.cursor_base import Params
 from ..._shared.received import Received
 from ...cubrid.connection_base import CubridBase
 from ...cubrid.core import CubridCore
-from ...errors import ProgrammingError
 from .._shared.blocks import LoopBlocks, Reading, rows_of
 
 R = TypeVar("R")
@@ -110,6 +110,5 @@ class AsyncStreaming(CubridBase[R], LoopBlocks[R]):
         timeout: float | None,
         received: Received | None = None,
     ) -> AsyncGenerator[list[Any]]:
-        if size < 1:
-            raise ProgrammingError("fetch_size must be at least 1")
+        size = min(checked_count(size, "fetch_size"), MOST_ROWS)
         return self._blocks_of(lambda: self._core.stream_request(sql, params, size), size, reading, timeout, received)

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, overload
 
 from ... import defaults
 from ..._native import ArrowBatch, ArrowSink
+from ..._shared.arguments import checked_callable, checked_rows, row_maker
 from ..._shared.cursor_base import Params, columns_of
 from ..._shared.limits import until
 from ..._shared.modes import LobKind
@@ -75,7 +76,7 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
         """
         if self._core.wire.closed:
             raise self._core.why_closed()
-        factory = row_factory or self.row_factory
+        factory = self.row_factory if row_factory is None else checked_callable(row_factory, "row_factory")
         if name is not None:
             return AsyncServerCursor(self, factory, name, scrollable, withhold)
         return AsyncCursor(self, factory)
@@ -150,7 +151,7 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
             out.extend(cursor._all())
 
         try:
-            for row in rows:
+            for row in checked_rows(rows, "rows"):
                 asked.append(self._core.submit(sql, row))
                 if len(asked) >= defaults.INFORMIX_FETCHMANY_IN_FLIGHT:
                     await take()
@@ -242,7 +243,7 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
         make = None
         try:
             if self.row_factory is not tuple_row:
-                make = self.row_factory(columns_of(result).names)
+                make = row_maker(self.row_factory, columns_of(result).names)
             while True:
                 stream.ask(result)
                 # blocking: if stream.ahead is not None:

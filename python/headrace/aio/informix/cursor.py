@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from ..._shared.arguments import ARGUMENTS, checked_values
 from ...informix.core import call_statement
 from ...informix.declared import Declared
 from ...rows import RowFactory
@@ -46,7 +47,8 @@ class AsyncCursor(LoopCursor[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        await self.execute(call_statement(name, len(params)), tuple(params) if params else None, timeout=timeout)
+        statement = call_statement(name, len(checked_values(params, ARGUMENTS)))
+        await self.execute(statement, tuple(params) if params else None, timeout=timeout)
         return params
 
 

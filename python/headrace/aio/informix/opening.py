@@ -77,7 +77,7 @@ async def connect(
     options = known.options(conninfo, keywords)
     core = await _connect(options)
     core.begin_session(autocommit)
-    connection = AsyncConnection(core, row_factory or tuple_row)
+    connection = AsyncConnection(core, tuple_row if row_factory is None else row_factory)
     # blocking: connection._strict_close = strict_close
     try:
         await connection._run(core.start())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeVar, overload
 
+from ..._shared.arguments import checked_callable, checked_text
 from ..._shared.cursor_base import Params
 from ..._shared.modes import IsolationLevel
 from ...mysql.core import MySqlCore, ServerWarning
@@ -70,7 +71,7 @@ class AsyncConnection(AsyncStreaming[R], AsyncLoading[R], AsyncCancelling[R]):
         """
         if self._core.wire.closed:
             raise self._core.why_closed()
-        factory = row_factory or self.row_factory
+        factory = self.row_factory if row_factory is None else checked_callable(row_factory, "row_factory")
         return AsyncStreamCursor(self, factory, on_server) if stream or on_server else AsyncCursor(self, factory)
 
     async def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> AsyncCursor[R]:
@@ -248,7 +249,7 @@ class AsyncConnection(AsyncStreaming[R], AsyncLoading[R], AsyncCancelling[R]):
         """
         core = self._core
         try:
-            await self._wait(core.wire.select_db(database), timeout)
+            await self._wait(core.wire.select_db(checked_text(database, "the name of a database")), timeout)
         except BaseException as error:
             core.withdraw(error)
             raise

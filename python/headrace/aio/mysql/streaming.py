@@ -8,9 +8,10 @@ from typing import Any, TypeVar
 
 from ... import defaults
 from ..._native import ArrowBatch, ArrowSink
+from ..._shared.arguments import MOST_ROWS, checked_count
 from ..._shared.cursor_base import Params
 from ..._shared.received import Received
-from ...errors import Error, ProgrammingError
+from ...errors import Error
 from ...mysql.connection_base import MySqlBase
 from ...mysql.core import MySqlCore, first_of, may_write
 from .._shared.blocks import LoopBlocks, Reading, rows_of
@@ -123,8 +124,7 @@ class AsyncStreaming(MySqlBase[R], LoopBlocks[R]):
         timeout: float | None,
         received: Received | None = None,
     ) -> AsyncGenerator[list[R]]:
-        if size < 1:
-            raise ProgrammingError("fetch_size must be at least 1")
+        size = min(checked_count(size, "fetch_size"), MOST_ROWS)
         if on_server:
             return self._cursor_blocks(sql, params, size, timeout, received)
         return self._blocks(sql, params, size, reading, timeout, received)

@@ -7,7 +7,9 @@ import enum
 from collections.abc import AsyncIterator, Callable
 from typing import Any, TypeVar, overload
 
+from ..._shared.arguments import checked_callable, checked_whole
 from ..._shared.cursor_base import Params
+from ..._shared.limits import checked_seconds
 from ..._shared.modes import IsolationLevel
 from ...postgres.core import ConnectionCore
 from ...postgres.names import quote_name
@@ -71,7 +73,7 @@ class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], AsyncCancelling[R]):
         """
         if self._core.wire.closed:
             raise self._core.why_closed()
-        factory = row_factory or self.row_factory
+        factory = self.row_factory if row_factory is None else checked_callable(row_factory, "row_factory")
         if name is not None:
             return AsyncServerCursor(self, factory, name, scrollable, withhold)
         return AsyncCursor(self, factory)
@@ -355,6 +357,10 @@ class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], AsyncCancelling[R]):
         Raises:
             ConnectionClosed: the connection is closed or was lost.
         """
+        if stop_after is not None:
+            stop_after = checked_whole(stop_after, "stop_after")
+        if timeout is not None:
+            timeout = checked_seconds(timeout)
         count = 0
         while stop_after is None or count < stop_after:
             notify = self._core.notification()

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from ... import defaults
-from ..._shared.arguments import checked_text
+from ..._shared.arguments import ARGUMENTS, checked_text, checked_values, checked_whole
 from ..._shared.cursor_base import Params
 from ..._shared.limits import Limit, until
 from ..._shared.modes import ScrollMode
@@ -59,7 +59,7 @@ class AsyncCursor(LoopCursor[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        places = ", ".join(f"${i + 1}" for i in range(len(params)))
+        places = ", ".join(f"${i + 1}" for i in range(len(checked_values(params, ARGUMENTS))))
         function = ".".join(quote_name(part) for part in checked_text(name, "the name of a function").split("."))
         await self.execute(f"SELECT * FROM {function}({places})", tuple(params) if params else None, timeout=timeout)
         return params
@@ -83,7 +83,7 @@ class AsyncCursor(LoopCursor[R]):
         from .copy import AsyncCopy
 
         self._check()
-        return AsyncCopy(self._connection, sql, self, limit=timeout)
+        return AsyncCopy(self._connection, checked_text(sql, "SQL"), self, limit=timeout)
 
 
 class AsyncServerCursor(AsyncCursor[R]):
@@ -279,6 +279,7 @@ class AsyncServerCursor(AsyncCursor[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         self._check()
+        value = checked_whole(value, "the number of rows")
         if mode == "relative":
             value -= len(self._rows or ()) - self._position
         elif mode != "absolute":

@@ -70,7 +70,7 @@ async def connect(
     options = known.options(conninfo, keywords)
     core = await (_through_daemon(options) if options.daemon else _connect(options))
     core.begin_session(autocommit)
-    connection = AsyncConnection(core, row_factory or tuple_row)
+    connection = AsyncConnection(core, tuple_row if row_factory is None else row_factory)
     # blocking: connection._strict_close = strict_close
     connection._remember()
     if core.timing:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from ... import defaults, errors
 from ..._native import ArrowBatch, ArrowSink, Result
+from ..._shared.arguments import row_maker
 from ..._shared.cursor_base import Params
 from ...postgres.connection_base import PostgresBase
 from ...postgres.core import ConnectionCore
@@ -150,7 +151,7 @@ class AsyncStreaming(PostgresBase[R], LoopConnection[R]):
             result: Result = await self._wait(reading.begin(), timeout)
             reading.first(result, gate)
             assert result.columns is not None, "first() has looked"
-            make = None if self.row_factory is tuple_row else self.row_factory(result.columns.names)
+            make = None if self.row_factory is tuple_row else row_maker(self.row_factory, result.columns.names)
             while True:
                 asked = reading.ahead(result)
                 for ticket in asked:  # asyncio only
