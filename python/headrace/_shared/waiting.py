@@ -63,10 +63,7 @@ class BlockingWaiting(ConnectionBase[R]):
                     self._see_to_left(*self._left)
                 if self._ending is not None:
                     self._see_to_end(*self._ending, limit)
-                if limit is None:
-                    result = wait(ticket)
-                else:
-                    result = wait(ticket, seconds_left(limit))
+                result = wait(ticket) if limit is None else wait(ticket, seconds_left(limit))
             except TimeoutError:
                 self._abandon(ticket)
                 raise overdue(limit) from None

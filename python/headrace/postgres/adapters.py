@@ -134,7 +134,7 @@ class Adapters:
 
         Raises UndefinedObject, or ProgrammingError for a name that the server would shorten to another type's.
         """
-        NAMES.check_sql(name)
+        NAMES.check_sql(checked_text(name, "the name of a type"))
         query = (
             "SELECT t.oid, t.typtype::text, coalesce((SELECT array_agg(enumlabel::text ORDER BY enumsortorder)"
             " FROM pg_catalog.pg_enum WHERE enumtypid = t.oid), '{}') FROM pg_catalog.pg_type t"
