@@ -124,6 +124,21 @@ def test_a_table_is_asked_about_once_and_again_after_the_mode_has_changed(my_url
         assert questions() == before + 1
 
 
+@pytest.mark.parametrize("engine", ["myisam", "memory"])
+@pytest.mark.parametrize("prepared", [True, False], ids=["prepared", "text"])
+def test_rows_after_a_first_one_that_fails_are_counted_where_a_table_has_no_transactions(
+    my_url: str, my: Any, engine: str, prepared: bool
+) -> None:
+    for bad in ((5, "x" * 20), (None, "x")):
+        fresh(my, f"table whole (id int not null primary key, s varchar(5) not null) engine={engine}")
+        with headrace.mysql.connect(my_url, autocommit=True, prepared=prepared) as conn:
+            with pytest.raises(headrace.Error) as caught:
+                conn.executemany("insert into whole values (?, ?)", [bad, *((10 + n, "a") for n in range(50))])
+            stay = conn.fetchval("select count(*) from whole")
+        assert caught.value.row == 0
+        assert stay == 0 or f"{stay} rows of it stay" in str(caught.value)
+
+
 ARIA = "table aria (id int, s varchar(20), key (id)) engine=Aria transactional=1"
 
 

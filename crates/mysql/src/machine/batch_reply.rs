@@ -75,6 +75,7 @@ impl<H: MyHandler> Machine<H> {
                 let Phase::Repeat { chunk, answered, found, .. } = &mut batch.phase else { return Ok(()) };
                 let row = *answered;
                 *answered += 1;
+                batch.kept.rows += u64::from(reply.is_ok());
                 if let (Err(error), None) = (reply, &found) {
                     let number = chunk.first + row as u64;
                     *found = Some(number);
