@@ -143,6 +143,21 @@ SERIALIZABLE = "adbc.connection.transaction.isolation.serializable"
 READ_ONLY = "adbc.connection.readonly"
 
 
+@pytest.mark.parametrize("any_db", ["mariadb"], indirect=True)
+def test_rows_that_an_insert_returns_are_stored_where_their_reader_is_closed_early(
+    any_db: Database, conn: dbapi.Connection
+) -> None:
+    count = 100_000
+    numbers = f"with recursive s (n) as (select 1 union all select n + 1 from s where n < {count})"
+    with connect(any_db, batch_bytes="100000") as other, other.cursor() as cursor:
+        run(cursor, f"set session max_recursive_iterations = {count}")
+        run(cursor, f"insert into t {numbers} select n, repeat('x', 40) from s returning id, name")
+        reader = cursor.fetch_record_batch()
+        reader.read_next_batch()
+        reader.close()
+    assert rows(conn, "select count(*) from t") == [(count,)]
+
+
 @pytest.mark.parametrize(
     ("option", "value", "supported"),
     [(LEVEL, SERIALIZABLE, "supports_serializable"), (READ_ONLY, "true", "supports_read_only")],

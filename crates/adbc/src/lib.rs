@@ -35,5 +35,6 @@ pub mod statement;
 pub mod statistics;
 pub mod table;
 pub mod target;
+mod writes;
 
 pub use driver::HeadraceDriver;

@@ -7,6 +7,7 @@ use crate::error::{cancelled, failed_transaction, inherited, of, state, unsuppor
 use crate::ingest::{Ingest, Instants, Mode, Plan, check_types, dependence, fixed_offset, instants};
 use crate::session::{Ask, Cancel, Rows, Session};
 use crate::table::Table;
+use crate::writes::may_write;
 use adbc_core::error::{Error, Result, Status};
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
@@ -25,6 +26,8 @@ pub struct Core {
     modes: Modes,
     /// The result that is being read: it has the session to itself.
     reading: Option<Arc<Reply>>,
+    /// Its statement may change something.
+    writes: bool,
     /// The requests to cancel what is under way.
     cancel: Arc<Cancel>,
 }
@@ -53,8 +56,15 @@ impl Link {
     /// Of a session.
     pub fn new(session: Box<dyn Session>, dialect: &'static dyn Dialect) -> Self {
         let cancel = Arc::new(Cancel::default());
-        let core =
-            Core { session, dialect, autocommit: true, modes: Modes::default(), reading: None, cancel: cancel.clone() };
+        let core = Core {
+            session,
+            dialect,
+            autocommit: true,
+            modes: Modes::default(),
+            reading: None,
+            writes: false,
+            cancel: cancel.clone(),
+        };
         let last = Arc::new(Mutex::new(cancel.clone()));
         let core = Arc::new(Mutex::new(core));
         Self { core, connection: cancel.clone(), cancel, last, process: std::process::id() }
@@ -218,6 +228,7 @@ impl Core {
         self.submit(&Ask::Execute { sql: sql.clone(), rows }, bound, &reply)?;
         if !reply.is_over() {
             self.reading = Some(reply.clone());
+            self.writes = may_write(sql);
         }
         Ok(reply)
     }
@@ -505,14 +516,14 @@ impl Core {
     }
 
     /// Drops the rest of a result. Without a transaction its statement is cancelled; in one that would end the
-    /// transaction, too, so the rest is received.
+    /// transaction, too, and of a statement that writes it would undo that, so the rest is received.
     fn discard(&mut self, reply: &Arc<Reply>, reason: &'static str) -> Result<()> {
         if !self.is_reading(reply) {
             return Ok(());
         }
         self.reading = None;
         reply.discard(state(format!("the result was not read to its end: {reason}")));
-        if self.session.transaction() == TransactionStatus::Idle || self.autocommit {
+        if !self.writes && (self.session.transaction() == TransactionStatus::Idle || self.autocommit) {
             self.cancel.begin();
             self.cancel.request();
         }
