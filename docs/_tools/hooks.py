@@ -72,11 +72,12 @@ def limits_table(file: Path) -> str:
     """
     source = file.read_text(encoding="utf-8")
     parts = [HEADER]
-    for comment, name, value in re.findall(r"((?:^///.*\n)+)^pub const (\w+): [^=]+=\s*([^;]+);", source, re.MULTILINE):
+    pattern = r"((?:^///.*\n)+)^pub(?:\(crate\))? const (\w+): [^=]+=\s*([^;]+);"
+    for comment, name, value in re.findall(pattern, source, re.MULTILINE):
         text = " ".join(line[3:].strip() for line in comment.splitlines())
         # Names in brackets are links of rustdoc.
         parts.append(row(name, value, re.sub(r"\[(`[^`]+`)\]", r"\1", text)))
-    if len(parts) - 1 != source.count("pub const "):
+    if len(parts) - 1 != len(re.findall(r"^pub(?:\(crate\))? const ", source, re.MULTILINE)):
         raise ValueError(f"{file}: a constant without a doc comment, or in a form that is not known here")
     return "\n".join(parts)
 
