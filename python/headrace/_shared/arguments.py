@@ -10,6 +10,8 @@ from ..errors import ProgrammingError
 ARGUMENTS = "the arguments of callproc()"
 """What :func:`checked_values` says of them."""
 F = TypeVar("F", bound="Callable[..., Any]")
+K = TypeVar("K")
+V = TypeVar("V")
 
 
 class TimedRow(tuple[Any, ...]):
@@ -132,13 +134,13 @@ def row_maker(factory: Any, names: Sequence[str]) -> Callable[[Any], Any]:
     return make  # type: ignore[no-any-return]
 
 
-def checked_mapping(value: Any, what: str) -> Any:
+def checked_mapping(value: Mapping[K, V] | None, what: str) -> Mapping[K, V]:
     """A mapping that was given as ``what``, or nothing.
 
     Raises:
         TypeError: it is none.
     """
-    if value is not None and not isinstance(value, Mapping):
+    if value is not None and not isinstance(value, Mapping):  # pyright: ignore[reportUnnecessaryIsInstance]
         raise TypeError(f"{what} are a mapping, such as a dict, not {type(value).__name__}")
     return value or {}
 
@@ -165,7 +167,7 @@ def checked_names(names: Iterable[str] | None, what: str = "columns") -> list[st
     if names is None:
         return None
     if isinstance(names, (str, bytes, bytearray, memoryview, Mapping)) or not isinstance(names, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"{what} are a sequence of names, such as a list of str, not {type(names).__name__}")
+        raise TypeError(f"{what} are a sequence of names, such as a list of str, not {type(names).__name__}")  # pyright: ignore[reportUnknownArgumentType]
     return [checked_text(name, f"each of {what}") for name in names] or None
 
 
@@ -179,5 +181,5 @@ def checked_rows(rows: Any, what: str, *, looping: bool = False) -> Any:
     if none or not (
         hasattr(rows, "__iter__") or hasattr(rows, "__getitem__") or (looping and hasattr(rows, "__aiter__"))
     ):
-        raise TypeError(f"{what} are an iterable of rows, such as a list, not {type(rows).__name__}")
+        raise TypeError(f"{what} are an iterable of rows, such as a list, not {type(rows).__name__}")  # pyright: ignore[reportUnknownArgumentType]
     return rows

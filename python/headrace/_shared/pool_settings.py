@@ -53,7 +53,7 @@ class Settings:
             value = getattr(self, name)
             if value is None and name in ("max_lifetime", "max_idle", "reconnect_timeout"):
                 continue
-            if checked_seconds(value, name) < 0:
+            if checked_seconds(value, name) < 0:  # pyright: ignore[reportArgumentType]
                 raise ProgrammingError(f"{name}={value!r} is not a number of seconds")
         if self.max_lifetime == 0:
             raise ProgrammingError("max_lifetime=0 would replace each connection before it is used; None sets no limit")

@@ -79,7 +79,7 @@ class AsyncLoading(MySqlBase[R], LoopConnection[R]):
             sent = 0
             if isinstance(given, AsyncIterable):  # asyncio only
                 last = []
-                async for row in given:
+                async for row in given:  # pyright: ignore[reportUnknownVariableType]
                     last.append(row)
                     if len(last) == defaults.COPY_ROWS:
                         sent = await self._send_rows(ticket, last, targets, sent, limit)
