@@ -331,7 +331,7 @@ async def test_a_loop_stream_knows_its_columns_from_its_first_batch_on(any_db: D
     conn = await any_db.aconnect()
     async with conn:
         async with conn.stream_arrow(query(table)) as stream:
-            with pytest.raises(errors.ProgrammingError, match="first batch"):
+            with pytest.raises(errors.ProgrammingError, match="first record batch"):
                 pyarrow.schema(stream)
             await anext(stream)
             assert pyarrow.schema(stream).names == stream.column_names
