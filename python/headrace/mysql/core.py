@@ -49,7 +49,8 @@ _READS: Final = re.compile(
 def may_write(sql: str) -> bool:
     """Returns true if a statement that returns rows may change something, by its first word: INSERT ... RETURNING, or
     a procedure."""
-    return _READS.match(sql) is None
+    # What is no text is refused where it would be sent.
+    return not isinstance(sql, str) or _READS.match(sql) is None  # pyright: ignore[reportUnnecessaryIsInstance]
 
 
 def first_of(outcome: Result | list[Result]) -> Result:
