@@ -52,6 +52,12 @@ def seconds_left(limit: float | Until) -> float:
     return limit.left() if isinstance(limit, Until) else checked_seconds(limit)
 
 
+def seconds_to_cancel(timeout: float | None) -> float:
+    """The seconds that ``cancel()`` waits, which was given ``timeout``: a number that every clock can count. Raises
+    what :func:`checked_seconds` raises."""
+    return defaults.CANCEL_TIMEOUT if timeout is None else max(0.0, min(checked_seconds(timeout), FOREVER))
+
+
 def until(limit: Limit) -> Until | None:
     """The time of a whole call that was given ``limit``; None where each of its waits is bounded by the connection.
     Raises what :func:`checked_seconds` raises."""

@@ -25,7 +25,17 @@ from .core import Core, Gate, Opened
 from .cursor import BlockingCursor
 from .flows import Flow
 from .lease import NO_CORE, RETURNED
-from .limits import FOREVER, Limit, afresh, check_time, checked_seconds, overdue, seconds_left, unanswered_end, until
+from .limits import (
+    Limit,
+    afresh,
+    check_time,
+    checked_seconds,
+    overdue,
+    seconds_left,
+    seconds_to_cancel,
+    unanswered_end,
+    until,
+)
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -335,7 +345,7 @@ class BlockingWaiting(ConnectionBase[R]):
         wire = self._core.wire
         if wire.closed:
             return
-        limit = defaults.CANCEL_TIMEOUT if timeout is None else max(0.0, min(checked_seconds(timeout), FOREVER))
+        limit = seconds_to_cancel(timeout)
         # No request is started in the meantime: the cancel request could end it instead of the current one.
         wire.pause_requests(True)
         deadline = time.monotonic() + limit

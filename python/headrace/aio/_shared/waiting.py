@@ -23,13 +23,13 @@ from ..._shared.core import Core, Opened
 from ..._shared.flows import Flow
 from ..._shared.lease import NO_CORE, RETURNED
 from ..._shared.limits import (
-    FOREVER,
     Limit,
     afresh,
     check_time,
     checked_seconds,
     overdue,
     seconds_left,
+    seconds_to_cancel,
     unanswered_end,
     until,
 )
@@ -268,7 +268,7 @@ class LoopWaiting(ConnectionBase[R]):
         wire = self._core.wire
         if wire.closed:
             return
-        limit = defaults.CANCEL_TIMEOUT if timeout is None else max(0.0, min(checked_seconds(timeout), FOREVER))
+        limit = seconds_to_cancel(timeout)
         # No request is started in the meantime: the cancel request could end it instead of the current one.
         wire.pause_requests(True)
 
