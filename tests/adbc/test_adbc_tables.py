@@ -519,24 +519,115 @@ def test_modes_of_ingestion(any_db: Database, conn: dbapi.Connection) -> None:
         run(cursor, "drop table modes")
 
 
-def test_table_of_a_failed_ingestion_is_not_there(any_db: Database, conn: dbapi.Connection) -> None:
-    batches = [pa.record_batch({"a": [1]}), pa.record_batch({"a": [2]})]
+def failing(*batches: pa.RecordBatch) -> pa.RecordBatchReader:
+    """A stream that raises after these batches."""
 
-    def failing() -> Any:
+    def generate() -> Iterator[pa.RecordBatch]:
         yield from batches
         raise ValueError("no more")
 
-    reader = pa.RecordBatchReader.from_batches(batches[0].schema, failing())
+    return pa.RecordBatchReader.from_batches(batches[0].schema, generate())
+
+
+FAILING = [pa.record_batch({"a": [1]}), pa.record_batch({"a": [2]})]
+
+
+def test_table_of_a_failed_ingestion_is_not_there(any_db: Database, conn: dbapi.Connection) -> None:
     with conn.cursor() as cursor:
-        run(cursor, "drop table if exists halfway")
-        with pytest.raises(dbapi.Error, match="no more"):
-            cursor.adbc_ingest("halfway", reader, mode="create")
-        if any_db.commits_ddl:
-            # CREATE TABLE commits: only the rows are undone.
-            assert rows(conn, "select count(*) from halfway") == [(0,)]
-            return
-        with pytest.raises(dbapi.Error):
-            run(cursor, "select * from halfway")
+        for mode in ("create", "replace"):
+            run(cursor, "drop table if exists halfway")
+            with pytest.raises(dbapi.Error, match="no more"):
+                cursor.adbc_ingest("halfway", failing(*FAILING), mode=mode)
+            with pytest.raises(dbapi.Error):
+                run(cursor, "select * from halfway")
+
+
+def test_failed_replacement_leaves_the_old_table(any_db: Database, conn: dbapi.Connection) -> None:
+    with conn.cursor() as cursor:
+        cursor.adbc_ingest("replaced", pa.table({"a": [7, 8], "b": ["x", "y"]}), mode="replace")
+    wrong = pa.table({"a": pa.array([1_700_000_000_123_456_789], pa.timestamp("ns"))})
+    for autocommit in (True, False):
+        with connect(any_db, autocommit=autocommit) as other, other.cursor() as cursor:
+            for data in (failing(*FAILING), wrong):
+                with pytest.raises(dbapi.Error):
+                    cursor.adbc_ingest("replaced", data, mode="replace")
+                if not autocommit:
+                    other.rollback()
+            assert cursor.adbc_ingest("other_name", pa.table({"a": [1]}), mode="replace") == 1
+            if not autocommit:
+                other.commit()
+        assert rows(conn, "select a, b from replaced order by a") == [(7, "x"), (8, "y")]
+    assert tables(conn, "headrace%") == []
+    with conn.cursor() as cursor:
+        for name in ("replaced", "other_name"):
+            run(cursor, f"drop table {name}")
+
+
+def tables(conn: dbapi.Connection, pattern: str) -> list[Any]:
+    """The names of the tables that match a pattern."""
+    found = conn.adbc_get_objects(depth="tables", table_name_filter=pattern).read_all().to_pylist()
+    return names(found, "catalog_db_schemas", "db_schema_tables", "table_name")
+
+
+@pytest.mark.parametrize("any_db", ["mariadb", "mysql"], indirect=True)
+def test_table_is_there_until_its_replacement_is_whole(any_db: Database, conn: dbapi.Connection) -> None:
+    data = pa.table({"a": [1, 2]})
+    with conn.cursor() as cursor, connect(any_db) as other:
+        cursor.adbc_ingest("swapped", pa.table({"a": [7]}), mode="replace")
+        run(cursor, "create trigger at_swapped before insert on swapped for each row set new.a = 0")
+
+        def generate() -> Iterator[pa.RecordBatch]:
+            for batch in data.to_batches(max_chunksize=1):
+                assert rows(other, "select a from swapped") == [(7,)]
+                yield batch
+
+        reader = pa.RecordBatchReader.from_batches(data.schema, generate())
+        assert cursor.adbc_ingest("swapped", reader, mode="replace") == 2
+        # Nor do its rows pass through a trigger, which is dropped with the old table.
+        assert rows(other, "select a from swapped order by a") == [(1,), (2,)]
+        assert cursor.adbc_ingest("swapped", data, mode="append") == 2
+        assert rows(other, "select min(a), count(*) from swapped") == [(1, 4)]
+        assert tables(conn, "headrace%") == []
+        run(cursor, "drop table swapped")
+
+
+@pytest.mark.parametrize("any_db", ["mariadb", "mysql"], indirect=True)
+def test_what_a_foreign_key_refers_to_is_not_replaced(any_db: Database, conn: dbapi.Connection) -> None:
+    data = pa.table({"id": pa.array([1, 2], pa.int32())})
+    with conn.cursor() as cursor:
+        run(cursor, "drop table if exists referring")
+        run(cursor, "drop table if exists referred")
+        run(cursor, "create table referred (id int primary key) engine=innodb")
+        run(cursor, "insert into referred values (7)")
+        run(cursor, "create table referring (id int, foreign key (id) references referred (id)) engine=innodb")
+        for checks in (1, 0):
+            run(cursor, f"set foreign_key_checks = {checks}")
+            with pytest.raises(dbapi.Error, match=r"(?i)foreign key"):
+                cursor.adbc_ingest("referred", data, mode="replace")
+            assert rows(conn, "select id, @@foreign_key_checks from referred") == [(7, checks)]
+            assert tables(conn, "headrace%") == []
+        assert cursor.adbc_ingest("unreferred", data, mode="replace") == 2
+        assert cursor.adbc_ingest("unreferred", data, mode="replace") == 2
+        assert rows(conn, "select count(*), min(@@foreign_key_checks) from unreferred") == [(2, 0)]
+        # It refers to the same table as before.
+        run(cursor, "set foreign_key_checks = 1")
+        run(cursor, "insert into referring values (7)")
+        with pytest.raises(dbapi.IntegrityError):
+            run(cursor, "insert into referring values (8)")
+        run(cursor, "drop table unreferred")
+        run(cursor, "drop table referring")
+        run(cursor, "drop table referred")
+
+
+@pytest.mark.parametrize("any_db", ["mariadb", "mysql"], indirect=True)
+def test_view_is_not_replaced(any_db: Database, conn: dbapi.Connection) -> None:
+    with conn.cursor() as cursor:
+        run(cursor, "create or replace view seen as select 7 as a")
+        with pytest.raises(dbapi.Error, match="'seen' is not a table") as raised:
+            cursor.adbc_ingest("seen", pa.table({"a": [1]}), mode="replace")
+        assert raised.value.status_code == adbc_driver_manager.AdbcStatusCode.ALREADY_EXISTS
+        assert rows(conn, "select a from seen") == [(7,)]
+        run(cursor, "drop view seen")
 
 
 def test_temporary_table_ends_with_the_connection(any_db: Database, conn: dbapi.Connection) -> None:

@@ -15,6 +15,7 @@ use arrow_array::types::{
 use arrow_array::{Array as _, ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchReader, make_array};
 use arrow_schema::{ArrowError, DataType, Field, Fields, Schema, TimeUnit};
 use headrace_arrow::schema::EXTENSION_NAME;
+use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
 
 /// What happens to the table.
@@ -70,14 +71,45 @@ pub struct Ingest {
 }
 
 /// The statements of an ingestion.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Plan {
     /// They are executed first, one after the other.
-    pub prepare: Vec<String>,
+    pub before: Vec<Step>,
     /// The statement that is executed for each row.
     pub insert: String,
+    /// They are executed last.
+    pub after: Vec<Step>,
     /// How instants are inserted.
     pub instants: Instants,
+}
+
+/// A statement about tables.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Step {
+    /// The statement.
+    pub sql: String,
+    /// What undoes it if a later statement fails, in a database whose transactions do not. Without, nor is undone what is
+    /// before it.
+    pub undo: Option<String>,
+}
+
+/// What is replaced by a table, in a database that does not make tables in transactions.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Replaced {
+    /// No table, as far as the user may see.
+    #[default]
+    Nothing,
+    /// A table.
+    Table,
+    /// The same, in a session in which a table may be dropped to which foreign keys of others refer: they would be left
+    /// without one.
+    Unchecked,
+}
+
+impl Step {
+    fn new(sql: String) -> Self {
+        Self { sql, undo: None }
+    }
 }
 
 /// How timestamps with a zone are inserted into a database whose values have none: a column that has them changes neither
@@ -118,7 +150,7 @@ impl Ingest {
     ///
     /// # Errors
     /// The database has no type for a column, or no such tables.
-    pub fn plan(&self, dialect: &dyn Dialect, schema: &Schema) -> Result<Plan> {
+    pub fn plan(&self, dialect: &dyn Dialect, schema: &Schema, replaced: Replaced) -> Result<Plan> {
         let table = self.table.as_deref().ok_or_else(|| state("no table was named to ingest into"))?;
         if schema.fields().is_empty() {
             return Err(invalid("the record batches to ingest have no columns"));
@@ -128,26 +160,66 @@ impl Ingest {
         }
         let name = dialect.qualified(self.catalog.as_deref(), self.schema.as_deref(), table)?;
         let name = dialect.ingested(&name, table, self.temporary)?;
-        let mut prepare = Vec::new();
+        let mut plan = Plan::default();
+        let mut filled = name.clone();
         if self.mode == Mode::Replace {
-            let drop = if self.temporary { dialect.drop_temporary()? } else { "DROP TABLE" };
-            prepare.push(format!("{drop} IF EXISTS {name}"));
+            if self.temporary || dialect.makes_tables_in_transactions() {
+                let drop = if self.temporary { dialect.drop_temporary()? } else { "DROP TABLE" };
+                plan.before.push(Step::new(format!("{drop} IF EXISTS {name}")));
+            } else {
+                (filled, plan.after) = self.renaming(dialect, &name, replaced)?;
+            }
         }
         if self.mode != Mode::Append {
-            let columns = schema.fields().iter().map(|field| {
-                let ty = column_type(dialect, field)?;
-                Ok(format!("{} {ty}", dialect.identifier(field.name())?))
-            });
-            let columns = columns.collect::<Result<Vec<_>>>()?.join(", ");
-            let create = if self.temporary { dialect.create_temporary()? } else { "CREATE TABLE" };
-            let unless = if self.mode == Mode::CreateAppend { " IF NOT EXISTS" } else { "" };
-            prepare.push(format!("{create}{unless} {name} ({columns})"));
+            plan.before.push(self.create(dialect, schema, &filled)?);
         }
         let columns =
             schema.fields().iter().map(|field| dialect.identifier(field.name())).collect::<Result<Vec<_>>>()?;
         let values: Vec<String> = (1..=columns.len()).map(|number| dialect.placeholder(number)).collect();
-        let insert = format!("INSERT INTO {name} ({}) VALUES ({})", columns.join(", "), values.join(", "));
-        Ok(Plan { prepare, insert, instants: Instants::default() })
+        plan.insert = format!("INSERT INTO {filled} ({}) VALUES ({})", columns.join(", "), values.join(", "));
+        Ok(plan)
+    }
+
+    /// The statement that makes the table.
+    fn create(&self, dialect: &dyn Dialect, schema: &Schema, name: &str) -> Result<Step> {
+        let columns = schema.fields().iter().map(|field| {
+            let ty = column_type(dialect, field)?;
+            Ok(format!("{} {ty}", dialect.identifier(field.name())?))
+        });
+        let columns = columns.collect::<Result<Vec<_>>>()?.join(", ");
+        let create = if self.temporary { dialect.create_temporary()? } else { "CREATE TABLE" };
+        let unless = if self.mode == Mode::CreateAppend { " IF NOT EXISTS" } else { "" };
+        // One that is made unless it is there may have been there.
+        let undo = if self.mode == Mode::CreateAppend || dialect.makes_tables_in_transactions() {
+            None
+        } else {
+            let drop = if self.temporary { dialect.drop_temporary()? } else { "DROP TABLE" };
+            Some(format!("{drop} {name}"))
+        };
+        Ok(Step { sql: format!("{create}{unless} {name} ({columns})"), undo })
+    }
+
+    /// How a table is replaced where DROP TABLE and CREATE TABLE cannot be undone: the name of the table that is filled
+    /// first, and the statements that put it in the place of the other one, which is there until then.
+    fn renaming(&self, dialect: &dyn Dialect, name: &str, replaced: Replaced) -> Result<(String, Vec<Step>)> {
+        let number = RandomState::new().hash_one(std::process::id());
+        let beside = |role: &str| {
+            let table = format!("headrace_{role}_{number:016x}");
+            dialect.qualified(self.catalog.as_deref(), self.schema.as_deref(), &table)
+        };
+        let (new, old) = (beside("new")?, beside("old")?);
+        if replaced == Replaced::Nothing {
+            let named = Step::new(dialect.renamed(&[[&new, name]]));
+            return Ok((new, vec![named]));
+        }
+        let undo = Some(dialect.renamed(&[[name, &new], [&old, name]]));
+        let swap = Step { sql: dialect.renamed(&[[name, &old], [&new, name]]), undo };
+        let mut steps = vec![swap, Step::new(format!("DROP TABLE {old}"))];
+        if let (Replaced::Unchecked, Some((_, [on, off]))) = (replaced, dialect.foreign_key_checks()) {
+            steps.insert(0, Step { sql: on.to_owned(), undo: Some(off.to_owned()) });
+            steps.push(Step::new(off.to_owned()));
+        }
+        Ok((new, steps))
     }
 }
 
@@ -293,20 +365,60 @@ mod tests {
         let schema =
             Schema::new(vec![Field::new("a\"b", DataType::Int64, true), Field::new("c", DataType::Utf8, true)]);
         let ingest = |mode| Ingest { table: Some("t".to_owned()), mode, ..Ingest::default() };
-        let plan = |mode| ingest(mode).plan(dialect(Postgres::DRIVER).unwrap(), &schema).unwrap();
+        let sql = |steps: &[Step]| steps.iter().map(|step| step.sql.clone()).collect::<Vec<_>>();
+        let plan = |mode| ingest(mode).plan(dialect(Postgres::DRIVER).unwrap(), &schema, Replaced::Table).unwrap();
         let insert = r#"INSERT INTO "t" ("a""b", "c") VALUES ($1, $2)"#;
-        assert_eq!(
-            plan(Mode::Append),
-            Plan { prepare: vec![], insert: insert.to_owned(), instants: Instants::AsTheyAre }
-        );
+        assert_eq!(plan(Mode::Append), Plan { insert: insert.to_owned(), ..Plan::default() });
         let create = r#"CREATE TABLE "t" ("a""b" BIGINT, "c" TEXT)"#;
-        assert_eq!(plan(Mode::Create).prepare, [create]);
-        assert_eq!(plan(Mode::Replace).prepare, [r#"DROP TABLE IF EXISTS "t""#, create]);
-        assert_eq!(plan(Mode::CreateAppend).prepare, [create.replace("TABLE", "TABLE IF NOT EXISTS")]);
+        assert_eq!(plan(Mode::Create).before, [Step::new(create.to_owned())]);
+        assert_eq!(sql(&plan(Mode::Replace).before), [r#"DROP TABLE IF EXISTS "t""#, create]);
+        assert_eq!(plan(Mode::Replace).after, []);
+        assert_eq!(sql(&plan(Mode::CreateAppend).before), [create.replace("TABLE", "TABLE IF NOT EXISTS")]);
         let temporary = Ingest { temporary: true, ..ingest(Mode::Create) };
-        let plan = temporary.plan(dialect(MySql::DRIVER).unwrap(), &schema).unwrap();
-        assert_eq!(plan.prepare, ["CREATE TEMPORARY TABLE `t` (`a\"b` BIGINT, `c` LONGTEXT CHARACTER SET utf8mb4)"]);
+        let plan = temporary.plan(dialect(MySql::DRIVER).unwrap(), &schema, Replaced::Nothing).unwrap();
+        let create = "CREATE TEMPORARY TABLE `t` (`a\"b` BIGINT, `c` LONGTEXT CHARACTER SET utf8mb4)".to_owned();
+        assert_eq!(plan.before, [Step { sql: create, undo: Some("DROP TEMPORARY TABLE `t`".to_owned()) }]);
     }
+
+    #[test]
+    fn a_table_is_replaced_by_renaming_where_dropping_it_is_not_undone() {
+        let schema = Schema::new(vec![Field::new("a", DataType::Int64, true)]);
+        let ingest = Ingest {
+            table: Some("t".to_owned()),
+            catalog: Some("d".to_owned()),
+            mode: Mode::Replace,
+            ..Ingest::default()
+        };
+        let plan = |replaced| {
+            let plan = ingest.plan(dialect(MySql::DRIVER).unwrap(), &schema, replaced).unwrap();
+            let number = plan.insert.split('_').nth(2).and_then(|rest| rest.get(..16)).unwrap().to_owned();
+            let plain = move |sql: &String| sql.replace(&number, "");
+            let plain = |steps: &[Step]| {
+                let texts = |step: &Step| [plain(&step.sql), step.undo.as_ref().map(&plain).unwrap_or_default()];
+                steps.iter().map(texts).collect::<Vec<_>>()
+            };
+            (plain(&plan.before), plain(&plan.after))
+        };
+        let create = ["CREATE TABLE `d`.`headrace_new_` (`a` BIGINT)", "DROP TABLE `d`.`headrace_new_`"];
+        let swap = [
+            "RENAME TABLE `d`.`t` TO `d`.`headrace_old_`, `d`.`headrace_new_` TO `d`.`t`",
+            "RENAME TABLE `d`.`t` TO `d`.`headrace_new_`, `d`.`headrace_old_` TO `d`.`t`",
+        ];
+        let drop = ["DROP TABLE `d`.`headrace_old_`", ""];
+        assert_eq!(
+            plan(Replaced::Table),
+            (vec![create.map(str::to_owned)], [swap, drop].map(|step| step.map(str::to_owned)).into())
+        );
+        let name = ["RENAME TABLE `d`.`headrace_new_` TO `d`.`t`".to_owned(), String::new()];
+        assert_eq!(plan(Replaced::Nothing).1, [name]);
+        let unchecked = plan(Replaced::Unchecked).1;
+        assert_eq!(
+            unchecked.iter().map(|step| step[0].split_at(8).0).collect::<Vec<_>>(),
+            ["SET SESS", "RENAME T", "DROP TAB", "SET SESS"]
+        );
+        assert_eq!(unchecked[0][1], unchecked[3][0]);
+    }
+
     #[test]
     fn zones_that_are_the_same_all_year_have_an_offset() {
         for (zone, system, offset) in [

@@ -4,7 +4,7 @@ use crate::bound::Bound;
 use crate::call::{Reply, Take};
 use crate::databases::{Dialect, Length, Zone};
 use crate::error::{cancelled, failed_transaction, inherited, of, state, unsupported};
-use crate::ingest::{Ingest, Instants, Mode, Plan, check_types, dependence, fixed_offset, instants};
+use crate::ingest::{Ingest, Instants, Mode, Plan, Replaced, Step, check_types, dependence, fixed_offset, instants};
 use crate::session::{Ask, Cancel, Rows, Session};
 use crate::table::Table;
 use crate::writes::may_write;
@@ -243,7 +243,7 @@ impl Core {
     fn ingest(&mut self, plan: &Plan, bound: Bound) -> Result<Option<u64>> {
         self.check_free()?;
         let is_own = self.autocommit
-            && !plan.prepare.is_empty()
+            && !plan.before.is_empty()
             && self.dialect.makes_tables_in_transactions()
             // A database without logging has no transactions.
             && self.verb(&Verb::Begin(Modes::default())).is_ok();
@@ -264,20 +264,20 @@ impl Core {
     fn plan(&mut self, ingest: &Ingest, schema: &Schema) -> Result<Plan> {
         let named = [&ingest.catalog, &ingest.schema, &ingest.table].into_iter().flatten().map(String::as_str);
         self.check_names(named.chain(schema.fields().iter().map(|field| field.name().as_str())))?;
-        let located = self.located(ingest)?;
+        let (located, replaced) = self.located(ingest)?;
         let instants = self.instants(&located, schema)?;
         if ingest.mode != Mode::Append {
             let dialect = self.dialect;
             let mut version = || Ok(self.value(dialect.version_query())?.unwrap_or_default());
             check_types(dialect, schema, &mut version)?;
         }
-        Ok(Plan { instants, ..located.plan(self.dialect, schema)? })
+        Ok(Plan { instants, ..located.plan(self.dialect, schema, replaced)? })
     }
 
     /// The same ingestion, whose table's name means what it says: no temporary table of the session unless one is wanted,
-    /// and no table of another catalog.
-    fn located(&mut self, ingest: &Ingest) -> Result<Ingest> {
-        let Some(table) = ingest.table.as_deref() else { return Ok(ingest.clone()) };
+    /// and no table of another catalog. Also, where [`Dialect::definition`] tells, what it replaces.
+    fn located(&mut self, ingest: &Ingest) -> Result<(Ingest, Replaced)> {
+        let Some(table) = ingest.table.as_deref() else { return Ok((ingest.clone(), Replaced::Nothing)) };
         let mut located = ingest.clone();
         self.check_catalog(ingest.catalog.as_deref())?;
         let appended = ingest.mode == Mode::Append;
@@ -288,10 +288,11 @@ impl Core {
             located.schema = self.value(&query)?;
         }
         let name = self.dialect.qualified(located.catalog.as_deref(), located.schema.as_deref(), table)?;
-        let Some(query) = self.dialect.definition(&name) else { return Ok(located) };
+        let Some(query) = self.dialect.definition(&name) else { return Ok((located, Replaced::Nothing)) };
         // Without the table, or the right to see what it is made of, the name is not that of a temporary one.
         let found = self.query(&query).ok().and_then(|batches| Table::of(&batches).text(0, 1));
-        let is_temporary = found.is_some_and(|text| text.starts_with("CREATE TEMPORARY"));
+        let begins_with = |words: &str| found.as_ref().is_some_and(|text| text.starts_with(words));
+        let (is_temporary, is_table) = (begins_with("CREATE TEMPORARY"), begins_with("CREATE TABLE"));
         let shown = headrace_core::shortened(table);
         if is_temporary && !ingest.temporary {
             return Err(state(format!(
@@ -302,7 +303,14 @@ impl Core {
         if ingest.temporary && appended && !is_temporary {
             return Err(of(Status::NotFound, format!("the session has no temporary table '{shown}'")));
         }
-        Ok(located)
+        if ingest.mode != Mode::Replace || found.is_none() || is_temporary {
+            return Ok((located, Replaced::Nothing));
+        }
+        if !is_table {
+            return Err(of(Status::AlreadyExists, format!("'{shown}' is not a table that could be replaced")));
+        }
+        let checks = self.dialect.foreign_key_checks().map(|(query, _)| self.value(query)).transpose()?.flatten();
+        Ok((located, if checks.as_deref() == Some("0") { Replaced::Unchecked } else { Replaced::Table }))
     }
 
     /// How the instants among rows of a schema are inserted.
@@ -389,10 +397,35 @@ impl Core {
         Ok(())
     }
 
+    /// The statements of an ingestion; if one fails, those before it that the database would not undo are undone.
     fn ingest_within(&mut self, plan: &Plan, bound: Bound) -> Result<Option<u64>> {
-        for statement in &plan.prepare {
-            self.update(&statement.as_str().into(), None, Rows::One)?;
+        let mut undos = Vec::new();
+        let ingested = self.steps(&plan.before, &mut undos).and_then(|()| {
+            let inserted = self.insert(plan, bound)?;
+            self.steps(&plan.after, &mut undos).map(|()| inserted)
+        });
+        if ingested.is_err() && !undos.is_empty() {
+            // What is undone is not to be cancelled. The error of the ingestion is the one to report.
+            self.cancel.take();
+            for undo in undos.into_iter().rev() {
+                let _ = self.update(&undo.into(), None, Rows::One);
+            }
         }
+        ingested
+    }
+
+    fn steps<'a>(&mut self, steps: &'a [Step], undos: &mut Vec<&'a str>) -> Result<()> {
+        steps.iter().try_for_each(|step| {
+            self.update(&step.sql.as_str().into(), None, Rows::One)?;
+            match step.undo.as_deref() {
+                Some(undo) => undos.push(undo),
+                None => undos.clear(),
+            }
+            Ok(())
+        })
+    }
+
+    fn insert(&mut self, plan: &Plan, bound: Bound) -> Result<Option<u64>> {
         let insert = plan.insert.as_str().into();
         let Instants::InUtc([utc, back]) = plan.instants else { return self.update(&insert, Some(bound), Rows::Bulk) };
         self.command(utc)?;

@@ -188,6 +188,17 @@ pub trait Dialect: Send + Sync + std::fmt::Debug {
     }
     /// Tables can be made and dropped in a transaction, which a failure undoes.
     fn makes_tables_in_transactions(&self) -> bool;
+    /// The statement that gives tables other names, all of them at once or none, of a database that does not make tables in
+    /// transactions.
+    fn renamed(&self, pairs: &[[&str; 2]]) -> String {
+        let pairs = pairs.iter().map(|[from, to]| format!("{from} TO {to}")).collect::<Vec<_>>();
+        format!("RENAME TABLE {}", pairs.join(", "))
+    }
+    /// The query whose value is `0` if the session may drop a table to which foreign keys of other tables refer, and the
+    /// statements that forbid and allow it.
+    fn foreign_key_checks(&self) -> Option<(&'static str, [&'static str; 2])> {
+        None
+    }
 
     /// The query for the current catalog.
     fn current_catalog(&self) -> &'static str;

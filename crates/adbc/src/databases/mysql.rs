@@ -197,6 +197,10 @@ impl Dialect for Sql {
     fn makes_tables_in_transactions(&self) -> bool {
         false
     }
+    fn foreign_key_checks(&self) -> Option<(&'static str, [&'static str; 2])> {
+        let set = ["SET SESSION foreign_key_checks = 1", "SET SESSION foreign_key_checks = 0"];
+        Some(("SELECT @@SESSION.foreign_key_checks", set))
+    }
 
     fn current_catalog(&self) -> &'static str {
         "SELECT DATABASE()"
