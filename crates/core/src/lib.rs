@@ -16,6 +16,7 @@
 //! * [`sqlstate`]: the meaning of a server's error: SQLSTATEs, and PEP 249's classes;
 //! * [`statements`]: the cache of prepared statements, the statements to close, and epochs;
 //! * [`token`]: tokens of SQL text, which the lexer of each dialect returns;
+//! * [`transaction`]: the transaction of a session, as of what was answered and as of what was sent;
 //! * [`transitions`]: state machines as tables, checked in debug builds;
 //! * [`verb`]: begin, commit, savepoints, reset, ping: operations that every database has, as data;
 //! * [`civil`]: days and microseconds to calendar fields, for values that the types of the language cannot represent;
@@ -42,6 +43,7 @@ pub mod sink;
 pub mod sqlstate;
 pub mod statements;
 pub mod token;
+pub mod transaction;
 pub mod transitions;
 pub mod verb;
 pub mod words;
@@ -59,4 +61,5 @@ pub use session::{CancelStep, Cancellation, Certificate, Interrupt, NextStep, Se
 pub use sink::{Container, Inet, Sink};
 pub use sqlstate::{Condition, Diagnostics, ErrorClass, SqlState};
 pub use statements::{Epoch, Prepared, Statements};
+pub use transaction::{Reported, Sent, Transaction};
 pub use verb::{Effect, IfUnsent, Isolation, Modes, Verb};

@@ -603,6 +603,8 @@ pub trait Requests {
     fn in_flight(&self) -> usize;
     /// Returns true if there is a request of this number.
     fn has(&self, id: u64) -> bool;
+    /// Returns true if the server has ended the transaction of the program's block that is open.
+    fn is_lost(&self) -> bool;
     /// The number of the program's transaction block that is open, 0 for none: the program's side sets it, before the
     /// first request of a block is submitted, and after its end was.
     fn block(&self) -> &Arc<AtomicU64>;
@@ -655,6 +657,10 @@ impl<R: Pending> Requests for Queue<R> {
 
     fn has(&self, id: u64) -> bool {
         self.by_id(id).is_some()
+    }
+
+    fn is_lost(&self) -> bool {
+        Queue::is_lost(self)
     }
 
     fn block(&self) -> &Arc<AtomicU64> {

@@ -2,7 +2,7 @@
 
 use crate::cancel::Left;
 use crate::protocol::Discarded;
-use crate::{Fatal, Requests, WriteBuffer};
+use crate::{Fatal, Reported, Requests, WriteBuffer};
 use std::time::Instant;
 
 /// What a driver loop has to do next, apart from moving bytes.
@@ -285,7 +285,11 @@ pub trait Session {
     }
 
     /// The transaction as of the last reply.
-    fn transaction(&self) -> TransactionStatus;
+    fn reported(&self) -> Reported;
+    /// The same, for programs: if the server has ended the one of the block that is open, it has failed.
+    fn transaction(&self) -> TransactionStatus {
+        if self.requests().is_lost() { TransactionStatus::Failed } else { self.reported().status() }
+    }
     /// Returns true if a transaction, even a failed one, is open as of the last reply.
     fn in_transaction(&self) -> bool {
         self.transaction() != TransactionStatus::Idle

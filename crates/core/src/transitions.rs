@@ -22,11 +22,13 @@ pub trait Name: Copy + PartialEq + 'static {
 /// Declares an enum of states or events, each with its meaning, and implements [`Name`](transitions::Name) for it.
 #[macro_export]
 macro_rules! names {
-    ($(#[$attribute:meta])* $visibility:vis enum $name:ident { $($variant:ident = $meaning:literal,)+ }) => {
+    ($(#[$attribute:meta])* $visibility:vis enum $name:ident {
+        $($(#[$of_variant:meta])* $variant:ident = $meaning:literal,)+
+    }) => {
         $(#[$attribute])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
         $visibility enum $name {
-            $(#[doc = $meaning] $variant,)+
+            $(#[doc = $meaning] $(#[$of_variant])* $variant,)+
         }
 
         impl $crate::transitions::Name for $name {

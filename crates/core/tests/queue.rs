@@ -2,8 +2,8 @@
 
 use headrace_core::{
     Cancellation, Certificate, Column, Condition, Described, Diagnostics, Discarded, Effect, ErrorClass, Failure,
-    Fatal, FatalKind, IfUnsent, Left, Mismatch, NextStep, Pending, Pipelining, Queue, Requests, Room, Session, Sink,
-    Slot, TransactionStatus, WhenLost, WriteBuffer,
+    Fatal, FatalKind, IfUnsent, Left, Mismatch, NextStep, Pending, Pipelining, Queue, Reported, Requests, Room,
+    Session, Sink, Slot, WhenLost, WriteBuffer,
 };
 use headrace_testkit::{Dialect, Shared, TestHandler};
 use std::borrow::Cow;
@@ -352,8 +352,8 @@ impl Session for Idle {
     fn requests_mut(&mut self) -> &mut dyn Requests {
         &mut self.queue
     }
-    fn transaction(&self) -> TransactionStatus {
-        TransactionStatus::Idle
+    fn reported(&self) -> Reported {
+        Reported::Idle
     }
     fn transaction_ahead(&self) -> Option<bool> {
         None

@@ -3,7 +3,7 @@
 use headrace_connection::{Connection, Driven, TlsSettings};
 use headrace_core::protocol::Discarded;
 use headrace_core::{
-    Cancellation, Certificate, Fatal, Left, NextStep, ReadBuffer, Requests, Session, TransactionStatus, WriteBuffer,
+    Cancellation, Certificate, Fatal, Left, NextStep, ReadBuffer, Reported, Requests, Session, WriteBuffer,
 };
 use headrace_tls::{Roots, TlsConfig, Verify};
 use rustls::ServerConnection;
@@ -134,6 +134,9 @@ impl Requests for Lines {
     fn has(&self, _: u64) -> bool {
         self.lines.is_empty()
     }
+    fn is_lost(&self) -> bool {
+        false
+    }
     fn block(&self) -> &Arc<AtomicU64> {
         &self.block
     }
@@ -177,8 +180,8 @@ impl Session for Lines {
     fn requests_mut(&mut self) -> &mut dyn Requests {
         self
     }
-    fn transaction(&self) -> TransactionStatus {
-        TransactionStatus::Idle
+    fn reported(&self) -> Reported {
+        Reported::Idle
     }
     fn transaction_ahead(&self) -> Option<bool> {
         None

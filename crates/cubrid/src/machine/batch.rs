@@ -17,7 +17,7 @@ use crate::messages::client::put_text;
 use crate::messages::server::{BatchResults, Executed, Origin, ServerError};
 use crate::messages::{Reader, client, savepoint, tran};
 use crate::types::encode::{coded, encode_row};
-use headrace_core::{CodeSet, Epoch, Fatal, Mismatch, Parameters, Value, ValueKind, WriteBuffer};
+use headrace_core::{CodeSet, Epoch, Fatal, Mismatch, Parameters, Reported, Value, ValueKind, WriteBuffer};
 use std::sync::Arc;
 
 /// The savepoint of a batch.
@@ -31,8 +31,6 @@ pub(super) struct Batch {
     /// With many rows.
     pub joined: Joined,
     pub atomic: bool,
-    /// No more rows are sent.
-    pub is_draining: bool,
     /// Rows that are encoded, and not sent.
     pub encoded: Encoded,
     /// The response handler has no more rows, or has failed.
@@ -57,7 +55,6 @@ impl Batch {
             statement,
             joined,
             atomic,
-            is_draining: false,
             encoded: Encoded::default(),
             is_exhausted: false,
             sent: 0,
@@ -114,7 +111,7 @@ impl<H: CasHandler> Machine<H> {
     /// Begins a batch.
     pub(super) fn start_batch(&mut self, at: usize, batch: Batch, write_buffer: &mut WriteBuffer) {
         let (pending, atomic) = (&mut self.queue[at], batch.atomic);
-        pending.go(Event::BatchBegun, Stage::Batch(Box::new(batch)));
+        pending.go(Event::BatchBegun, Stage::Sending(Box::new(batch)));
         if atomic && pending.in_block {
             client::savepoint(write_buffer.tail(), self.info, savepoint::SET, SAVEPOINT);
             self.expect(Expect::Guard);
@@ -321,7 +318,7 @@ impl<H: CasHandler> Machine<H> {
                 client::end_tran(write_buffer.tail(), self.info, operation);
                 self.expect(Expect::BatchEnd);
             }
-        } else if is_undone && !self.has_failed {
+        } else if is_undone && self.transaction.reported() != Reported::Failed {
             client::savepoint(write_buffer.tail(), self.info, savepoint::ROLLBACK, SAVEPOINT);
             self.expect(Expect::BatchEnd);
         }
@@ -347,7 +344,7 @@ fn encode_rows<H: CasHandler>(
     cx: H::Context<'_>,
     write_buffer: &mut WriteBuffer,
 ) -> Encoding<H> {
-    let (Some(handler), Stage::Batch(batch)) = pending.handler_and_stage() else { return Encoding::Ended };
+    let (Some(handler), Stage::Sending(batch)) = pending.handler_and_stage() else { return Encoding::Ended };
     let (parameters, is_texts) = (batch.statement.parameters, batch.is_texts);
     let Encoded { bytes, ends } = &mut batch.encoded;
     let begun = bytes.len();

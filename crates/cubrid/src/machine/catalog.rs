@@ -26,7 +26,7 @@ fn name(name: Option<&Arc<str>>, codeset: CodeSet) -> Result<Option<Cow<'_, [u8]
 impl<H: CasHandler> Machine<H> {
     /// Starts a query of the catalogue, the request for a plan, or for the rows of a CURSOR.
     pub(super) fn start_catalog(&mut self, at: usize, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
-        let (in_block, info, codeset) = (self.in_block, self.info, self.options.codeset);
+        let (in_block, info, codeset) = (self.transaction.is_open_ahead(), self.info, self.options.codeset);
         let has_query_ids = self.broker().is_none_or(BrokerInfo::has_query_ids);
         let (pending, out) = (&mut self.queue[at], write_buffer.tail());
         let sent = match &pending.request {

@@ -41,8 +41,8 @@ use crate::messages::server::ServerError;
 use crate::messages::{CasInfo, change_mode, client, function};
 use headrace_core::Session as _;
 use headrace_core::{
-    Cancellation, Certificate, CodeSet, Fatal, FatalKind, Mismatch, NextStep, Protocol, Queue, ReadBuffer, Requests,
-    ResponseHandler, Statements, TransactionStatus, Verb, WriteBuffer,
+    Cancellation, Certificate, CodeSet, Fatal, FatalKind, Mismatch, NextStep, Protocol, Queue, ReadBuffer, Reported,
+    Requests, ResponseHandler, Statements, Transaction, Verb, WriteBuffer,
 };
 use pending::PendingRequest;
 use startup::{Purpose, Startup};
@@ -158,18 +158,10 @@ pub struct Machine<H: ResponseHandler> {
     /// The state of the CAS in the last reply.
     info: CasInfo,
     connected: Option<Connected>,
-    /// A block is open as of what was sent.
-    in_block: bool,
-    /// A block is open as of what was answered.
-    is_open: bool,
-    /// The server has a transaction of the block open, as of what was answered.
-    is_begun: bool,
-    /// The server has rolled back the transaction of the block.
-    has_failed: bool,
+    /// The block that is open, as of what was answered, and as of what was sent.
+    transaction: Transaction,
     /// The isolation level of the session, if the block has another one.
     isolation_before: Option<i32>,
-    /// Definitions were changed in the block: its rollback takes them back.
-    has_redefined: bool,
     /// A part of a reply has come.
     is_reply_begun: bool,
     /// The bytes of the last reply.
@@ -209,12 +201,8 @@ impl<H: CasHandler> Machine<H> {
             expects: VecDeque::new(),
             info: CasInfo::FIRST,
             connected: None,
-            in_block: false,
-            is_open: false,
-            is_begun: false,
-            has_failed: false,
+            transaction: Transaction::default(),
             isolation_before: None,
-            has_redefined: false,
             is_reply_begun: false,
             reply_bytes: 0,
             is_last_page_due: false,
@@ -279,7 +267,7 @@ impl<H: CasHandler> Machine<H> {
         }
         let is_answered = self.queue.in_flight().any(|pending| pending.is_answered);
         // The statements of a block that were answered before are lost with its transaction, whatever the status tells.
-        let is_idle = !self.info.is_active && !self.is_begun;
+        let is_idle = !self.info.is_active && self.reported() != Reported::Open;
         let is_released = !self.keeps_cas && is_idle && !self.is_reply_begun && !is_answered;
         Some(if is_released { Loss::Released } else { Loss::Unknown })
     }
@@ -368,16 +356,12 @@ impl<H: CasHandler> headrace_core::Session for Machine<H> {
         self.streams() && self.queue.first().is_none_or(|pending| pending.slot.id != id)
     }
 
-    fn transaction(&self) -> TransactionStatus {
-        match (self.is_open, self.has_failed) {
-            (false, _) => TransactionStatus::Idle,
-            (true, false) => TransactionStatus::InTransaction,
-            (true, true) => TransactionStatus::Failed,
-        }
+    fn reported(&self) -> Reported {
+        self.transaction.reported()
     }
 
     fn transaction_ahead(&self) -> Option<bool> {
-        self.queue.transaction_ahead(self.is_open, |pending| pending.request.effect())
+        self.queue.transaction_ahead(self.transaction.is_open(), |pending| pending.request.effect())
     }
 
     fn statements(&self) -> usize {
@@ -429,7 +413,7 @@ impl<H: CasHandler> Protocol for Machine<H> {
     }
 
     fn may_be_released(&self) -> bool {
-        self.is_ready() && !self.keeps_cas && !self.info.is_active && !self.is_begun
+        self.is_ready() && !self.keeps_cas && !self.info.is_active && self.reported() != Reported::Open
     }
 
     fn outlive(&mut self, cx: H::Context<'_>, reason: &Fatal) -> bool {

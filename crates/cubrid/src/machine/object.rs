@@ -17,7 +17,7 @@ impl<H: CasHandler> Machine<H> {
     /// Starts a request about a large object. One that is made or written to is part of the transaction, whose end
     /// deletes it unless a row has its handle.
     pub(super) fn start_object(&mut self, at: usize, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
-        let (in_block, info) = (self.in_block, self.info);
+        let (in_block, info) = (self.transaction.is_open_ahead(), self.info);
         let (pending, out) = (&mut self.queue[at], write_buffer.tail());
         match &pending.request {
             Request::NewObject { .. } | Request::WriteObject { .. } if !in_block => {

@@ -91,18 +91,19 @@ impl<H: CasHandler> PendingRequest<H> {
 
     /// No more rows of its batch are sent.
     pub(super) fn drain(&mut self, event: Event) {
-        if let Stage::Batch(batch) = &mut self.stage
-            && !batch.is_draining
-        {
-            TRANSITIONS.take(State::Sending, event, State::Draining);
-            batch.is_draining = true;
+        match std::mem::replace(&mut self.stage, Stage::Sent) {
+            Stage::Sending(batch) => {
+                TRANSITIONS.take(State::Sending, event, State::Draining);
+                self.stage = Stage::Draining(batch);
+            }
+            other => self.stage = other,
         }
     }
 
     /// Its batch, if it is one that has begun.
     pub(super) fn batch_mut(&mut self) -> Option<&mut super::batch::Batch> {
         match &mut self.stage {
-            Stage::Batch(batch) => Some(batch),
+            Stage::Sending(batch) | Stage::Draining(batch) => Some(batch),
             _ => None,
         }
     }

@@ -13,7 +13,8 @@ use crate::messages::login::Connected;
 use crate::messages::server::{Executed, Made, NextResult, Origin, Page, Prepared, ServerError};
 use crate::messages::{self, CasInfo, HEADER_BYTES, Reader, client, server, tran};
 use headrace_core::protocol::Summary;
-use headrace_core::{Fatal, FatalKind, Prepared as _, ReadBuffer, WriteBuffer};
+use headrace_core::transaction::Event as Report;
+use headrace_core::{Fatal, FatalKind, Prepared as _, ReadBuffer, Reported, WriteBuffer};
 use std::sync::Arc;
 
 impl<H: CasHandler> Machine<H> {
@@ -92,7 +93,7 @@ impl<H: CasHandler> Machine<H> {
             let aborted = error.origin == Origin::Dbms && error.code == dbms::UNILATERALLY_ABORTED;
             if aborted && pending.in_block {
                 // The status may still be that of a transaction.
-                (self.has_failed, self.is_begun) = (true, false);
+                self.transaction.on(Report::Failed);
                 let block = pending.slot.block;
                 self.queue.transaction_lost(block, &error.to_string());
             }
@@ -130,9 +131,12 @@ impl<H: CasHandler> Machine<H> {
                 }
             }
             Expect::EndTran { is_rollback } => {
-                self.is_open = self.in_block;
-                (self.has_failed, self.is_begun) = (false, false);
-                if is_rollback && std::mem::take(&mut self.has_redefined) {
+                self.transaction.on(Report::Ended);
+                if self.transaction.is_open_ahead() {
+                    self.transaction.on(Report::Declare);
+                }
+                let redefined = self.transaction.take_redefined();
+                if is_rollback && redefined {
                     self.statements.forget_all();
                 }
                 self.simple(reply);
@@ -144,13 +148,14 @@ impl<H: CasHandler> Machine<H> {
             Expect::Isolation => match reply {
                 Ok(mut reader) => self.isolation_before = Some(server::number(&mut reader)?),
                 Err(error) => {
-                    (self.in_block, self.is_open) = (false, false);
+                    self.block_refused();
                     self.failed(error);
                 }
             },
             Expect::SetIsolation => {
                 if let Err(error) = reply {
-                    (self.in_block, self.is_open, self.isolation_before) = (false, false, None);
+                    self.block_refused();
+                    self.isolation_before = None;
                     self.failed(error);
                 }
             }
@@ -210,8 +215,12 @@ impl<H: CasHandler> Machine<H> {
     fn check_begun(&mut self, expect: Expect, error: Option<&ServerError>) -> Result<(), Fatal> {
         let is_of_rows = matches!(expect, Expect::Array { .. } | Expect::Texts { .. } | Expect::Each { .. });
         let executes = is_of_rows || matches!(expect, Expect::Execute | Expect::Joined | Expect::JoinedAgain);
-        self.is_begun |= self.info.is_active || (executes && error.is_none());
-        if self.info.is_active || !self.is_begun {
+        let has_failed = self.transaction.reported() == Reported::Failed;
+        let begins = self.info.is_active || (executes && error.is_none());
+        if begins && !has_failed {
+            self.transaction.on(Report::Begun);
+        }
+        if self.info.is_active || !(begins || self.transaction.reported() == Reported::Open) {
             return Ok(());
         }
         let why = error.map(|error| format!(": {error}")).unwrap_or_default();
@@ -219,6 +228,12 @@ impl<H: CasHandler> Machine<H> {
             "the server has ended the transaction before the end of its block, so the connection is closed{why}"
         );
         Err(Fatal::new(FatalKind::TransactionInDoubt, reason))
+    }
+
+    /// The server has refused the isolation level of a block, so there is none.
+    fn block_refused(&mut self) {
+        self.transaction.on(Report::Ended);
+        self.transaction.settle();
     }
 
     fn simple(&mut self, reply: Result<Reader<'_>, ServerError>) {
@@ -432,7 +447,9 @@ impl<H: CasHandler> Machine<H> {
             let Some(mut pending) = self.queue.pop_front() else { return };
             self.close_unopened(&pending);
             if pending.request.changes_definitions() || pending.has_redefined {
-                self.has_redefined |= pending.in_block;
+                if pending.in_block {
+                    self.transaction.redefine();
+                }
                 self.statements.forget_all();
             }
             if let (Some(rows), None, Some(handler)) =

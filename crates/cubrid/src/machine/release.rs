@@ -15,6 +15,7 @@ use super::{CasHandler, Loss, Machine, Options, Phase};
 use crate::limits::RESUMES;
 use crate::messages::CasInfo;
 use crate::messages::login::{Connected, SessionId};
+use headrace_core::transaction::Event as Report;
 use headrace_core::{Fatal, FatalKind, Verb, WriteBuffer};
 
 /// What has to hold of a session that is resumed.
@@ -43,7 +44,8 @@ impl<H: CasHandler> Machine<H> {
         let has_executed = self.queue.in_flight().any(|pending| pending.may_have_executed(commits));
         if let Some(first) = self.queue.in_flight().next() {
             // Whether they are in a block is as it was before they were sent: one of them may have been its end.
-            (self.in_block, self.is_open) = (first.in_block, first.in_block);
+            self.transaction.on(if first.in_block { Report::Declare } else { Report::Ended });
+            self.transaction.settle();
         }
         let mut ids: Vec<u64> = self.queue.in_flight().map(|pending| pending.slot.id).collect();
         ids.reverse();

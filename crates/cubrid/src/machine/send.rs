@@ -14,7 +14,7 @@ use crate::messages::{execute, function, parameter, prepare, savepoint, tran};
 use crate::mirrored;
 use crate::types::cast::Cast;
 use crate::types::encode::{coded, encode_row};
-use headrace_core::{CodeSet, Mismatch, Parameters, Verb, WriteBuffer};
+use headrace_core::{CodeSet, Mismatch, Parameters, Sent, Verb, WriteBuffer, transaction};
 use std::borrow::Cow;
 
 impl<H: CasHandler> Machine<H> {
@@ -56,8 +56,8 @@ impl<H: CasHandler> Machine<H> {
     /// are pipelined; outside of one the broker may give the CAS to another client between two of them, and it would be
     /// unknown which of them were executed, unless the CAS is kept.
     fn may_start(&self) -> bool {
-        let follows =
-            self.queue.last().is_none_or(|last| last.in_block == self.in_block && (self.in_block || self.keeps_cas));
+        let in_block = self.transaction.is_open_ahead();
+        let follows = self.queue.last().is_none_or(|last| last.in_block == in_block && (in_block || self.keeps_cas));
         follows && self.queue.may_start() && self.expects.len() < limits::COMMANDS_IN_FLIGHT
     }
 
@@ -74,9 +74,10 @@ impl<H: CasHandler> Machine<H> {
         let pending = &mut self.queue[at];
         let verb = pending.request.verb();
         if verb.is_none() && pending.request.begins() {
-            (self.in_block, self.is_open) = (true, true);
+            self.transaction.send(Sent::Open);
+            self.transaction.on(transaction::Event::Declare);
         }
-        pending.in_block = self.in_block;
+        pending.in_block = self.transaction.is_open_ahead();
         if let Some(verb) = verb {
             pending.go(Event::StartWhole, Stage::Sent);
             self.start_verb(&verb, write_buffer);
@@ -125,8 +126,9 @@ impl<H: CasHandler> Machine<H> {
         let (out, info, codeset) = (write_buffer.tail(), self.info, self.options.codeset);
         match verb {
             Verb::Begin(modes) => {
-                let is_new = !std::mem::replace(&mut self.in_block, true);
-                self.is_open = true;
+                let is_new = !self.transaction.is_open_ahead();
+                self.transaction.send(Sent::Open);
+                self.transaction.on(transaction::Event::Declare);
                 if let Some(level) = modes.isolation.filter(|_| is_new) {
                     client::get_db_parameter(out, info, parameter::ISOLATION_LEVEL);
                     client::set_db_parameter(out, info, parameter::ISOLATION_LEVEL, parameter_of(level));
@@ -136,10 +138,10 @@ impl<H: CasHandler> Machine<H> {
             }
             Verb::Commit(_) | Verb::Rollback(_) => {
                 let is_rollback = matches!(verb, Verb::Rollback(_));
-                if self.in_block || info.is_active {
+                if self.transaction.is_open_ahead() || info.is_active {
                     self.open_results.clear();
                     client::end_tran(out, info, if is_rollback { tran::ROLLBACK } else { tran::COMMIT });
-                    self.in_block = false;
+                    self.transaction.send(Sent::Idle);
                     let before = self.isolation_before.take();
                     if let Some(before) = before {
                         client::set_db_parameter(out, info, parameter::ISOLATION_LEVEL, before);
@@ -160,7 +162,7 @@ impl<H: CasHandler> Machine<H> {
             }
             Verb::Ping => {
                 client::plain(out, info, function::CHECK_CAS);
-                if !self.in_block {
+                if !self.transaction.is_open_ahead() {
                     // CHECK_CAS leaves the CAS in a transaction, and this function takes it out again.
                     client::get_db_version(out, info, false);
                     self.expect(Expect::Simple);
@@ -309,7 +311,7 @@ impl<H: CasHandler> Machine<H> {
             // The commit of one of several statements would close the results of those before it. All are committed
             // once the last result was read. Keys are gone after the commit, too, and so are rows for which the first
             // page has no room.
-            autocommit: !self.in_block
+            autocommit: !self.transaction.is_open_ahead()
                 && !statement.is_several
                 && !wants_keys
                 && !pending.is_outgrown
@@ -318,7 +320,7 @@ impl<H: CasHandler> Machine<H> {
             timeout_millis: self.query_timeout_millis,
             returned: if statement.is_call() { statement.parameters } else { 0 },
         };
-        if self.in_block
+        if self.transaction.is_open_ahead()
             && execute.fetch
             && !stays_open
             && let Some(oldest) = self.open_results.open(statement.handle)

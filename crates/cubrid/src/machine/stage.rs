@@ -27,7 +27,10 @@ pub(super) enum Stage {
         /// The pages that were requested.
         pages: Pages,
     },
-    Batch(Box<Batch>),
+    /// A batch whose rows are being sent.
+    Sending(Box<Batch>),
+    /// A batch of which no more rows are sent.
+    Draining(Box<Batch>),
     Sent,
 }
 
@@ -74,8 +77,8 @@ impl Stage {
             Stage::Preparing => State::Preparing,
             Stage::Bindable => State::Bindable,
             Stage::Reading { .. } => State::Reading,
-            Stage::Batch(batch) if batch.is_draining => State::Draining,
-            Stage::Batch(_) => State::Sending,
+            Stage::Sending(_) => State::Sending,
+            Stage::Draining(_) => State::Draining,
             Stage::Sent => State::Sent,
         }
     }

@@ -14,7 +14,7 @@ use crate::capabilities::Feature;
 use crate::limits as own;
 use crate::messages::server::ServerError;
 use crate::messages::{client, tag};
-use headrace_core::{ResponseHandler, WriteBuffer};
+use headrace_core::{ResponseHandler, Sent, Transaction, WriteBuffer};
 use std::sync::atomic::Ordering;
 
 /// The savepoint of a batch inside a transaction.
@@ -56,8 +56,7 @@ pub(super) struct Batch<H: ResponseHandler> {
 struct Beginning {
     /// The position in the write buffer.
     mark: u64,
-    in_block: bool,
-    open: bool,
+    transaction: Transaction,
 }
 
 /// The state of a batch.
@@ -158,12 +157,12 @@ impl<H: IfxHandler> Machine<H> {
     pub(super) fn begin_batch(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
         let guard = match self.logging {
             Logging::None => Guard::None,
-            _ if !self.in_block => Guard::Transaction,
+            _ if !self.transaction.is_open_ahead() => Guard::Transaction,
             _ if self.capabilities.has(Feature::Savepoints) => Guard::Savepoint,
             // A server before 11.50: the rows of a failed batch stay in the user's transaction.
             _ => Guard::None,
         };
-        let beginning = Beginning { mark: write_buffer.mark(), in_block: self.in_block, open: self.open };
+        let beginning = Beginning { mark: write_buffer.mark(), transaction: self.transaction };
         self.guard_batch(guard, write_buffer);
         let pending = &mut self.queue[at];
         let Request::Execute(Execute { strategy, .. }) = pending.request else { return };
@@ -326,7 +325,7 @@ impl<H: IfxHandler> Machine<H> {
         pending.slot.fail_row(failure);
         let id = pending.slot.id;
         let Some(batch) = pending.batch_mut() else { return };
-        let Beginning { mark, in_block, open } = batch.beginning;
+        let Beginning { mark, transaction } = batch.beginning;
         if !write_buffer.truncate(mark) {
             return;
         }
@@ -336,7 +335,7 @@ impl<H: IfxHandler> Machine<H> {
         let taken = self.groups.iter().rev().take_while(is_of_batch).count();
         self.groups.truncate(self.groups.len() - taken);
         pending.groups -= taken;
-        (self.in_block, self.open) = (in_block, open);
+        self.transaction.take_back(transaction);
     }
 
     /// Every row is answered: keeps them all, or none, or begins again with another strategy.
@@ -374,7 +373,7 @@ impl<H: IfxHandler> Machine<H> {
         }
         client::eot(out);
         if guard == Guard::Transaction {
-            self.in_block = false;
+            self.transaction.send(Sent::Idle);
         }
         self.expect(match (guard, good) {
             (Guard::Transaction, true) => Expect::Commit,
@@ -408,7 +407,7 @@ impl<H: IfxHandler> Machine<H> {
         client::eot(write_buffer.tail());
         self.expect(Expect::Undo);
         if guard == Guard::Transaction {
-            self.in_block = false;
+            self.transaction.send(Sent::Idle);
             self.guard_batch(guard, write_buffer);
         }
         true

@@ -34,7 +34,7 @@ use crate::messages::{client, tag};
 use cursor::Open;
 use headrace_core::{
     Cancellation, Certificate, Discarded, Fatal, Interrupt, Mismatch, NextStep, Pending as _, Protocol, Queue,
-    ReadBuffer, Requests, ResponseHandler, Session, Statements, TransactionStatus, Verb, WriteBuffer,
+    ReadBuffer, Reported, Requests, ResponseHandler, Session, Statements, Transaction, Verb, WriteBuffer,
 };
 use interrupt::Urgent;
 use pending::PendingRequest;
@@ -85,10 +85,8 @@ pub struct Machine<H: ResponseHandler> {
     needed: usize,
     /// How far that message has been scanned.
     scan: Scan,
-    /// A transaction is open as of what has been sent, whatever has been answered.
-    in_block: bool,
-    /// A transaction is open as of what has been answered.
-    open: bool,
+    /// As of what was answered, and as of what was sent.
+    transaction: Transaction,
     logging: Logging,
     cursors: u64,
     /// The last urgent byte, until the server has read past it.
@@ -99,8 +97,6 @@ pub struct Machine<H: ResponseHandler> {
     routines: HashMap<Arc<str>, routine::Handle>,
     /// Their epoch advances with changes of definitions and their rollback: statements prepared before may be outdated.
     statements: Statements<Arc<str>, Statement>,
-    /// Definitions were changed since a transaction last ended: a rollback may take them back.
-    redefined: bool,
     duplicates: Duplicates,
     capabilities: Capabilities,
     codeset: CodeSet,
@@ -133,15 +129,13 @@ impl<H: IfxHandler> Machine<H> {
             reply: Reply::default(),
             needed: 0,
             scan: Scan::default(),
-            in_block: false,
-            open: false,
+            transaction: Transaction::default(),
             logging: Logging::None,
             cursors: 0,
             urgent: None,
             open_cursors: HashMap::new(),
             routines: HashMap::new(),
             statements: Statements::new(statements),
-            redefined: false,
             duplicates: Duplicates::default(),
             capabilities: Capabilities::default(),
             codeset: CodeSet::Latin1,
@@ -288,16 +282,12 @@ impl<H: IfxHandler> Session for Machine<H> {
         &mut self.queue
     }
 
-    fn transaction(&self) -> TransactionStatus {
-        match self.open {
-            _ if self.queue.is_lost() => TransactionStatus::Failed,
-            true => TransactionStatus::InTransaction,
-            false => TransactionStatus::Idle,
-        }
+    fn reported(&self) -> Reported {
+        self.transaction.reported()
     }
 
     fn transaction_ahead(&self) -> Option<bool> {
-        self.queue.transaction_ahead(self.open, |pending| pending.request.effect())
+        self.queue.transaction_ahead(self.transaction.is_open(), |pending| pending.request.effect())
     }
 
     fn statements(&self) -> usize {

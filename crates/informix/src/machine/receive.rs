@@ -11,7 +11,8 @@ use crate::limits as own;
 use crate::messages::kind;
 use crate::messages::server::{self, Description, Message, ServerError};
 use headrace_core::protocol::Summary;
-use headrace_core::{Fatal, FatalKind, ReadBuffer, WriteBuffer};
+use headrace_core::transaction::Event as Report;
+use headrace_core::{Fatal, FatalKind, ReadBuffer, Sent, WriteBuffer};
 use std::sync::Arc;
 
 /// A transaction is already open.
@@ -126,8 +127,8 @@ impl<H: IfxHandler> Machine<H> {
                 }
             }
             Message::XactStat { open } => {
-                self.reply.has_ended |= self.open && !open;
-                self.open = open;
+                self.reply.has_ended |= self.transaction.is_open() && !open;
+                self.transaction.on(if open { Report::Begun } else { Report::Ended });
             }
             Message::InsertDone { serial8, bigserial } => {
                 if serial8 != 0 || bigserial != 0 {
@@ -194,14 +195,16 @@ impl<H: IfxHandler> Machine<H> {
         match group.expect {
             Expect::Rollback => self.transaction_undone(true),
             Expect::Savepoint => self.transaction_undone(false),
-            Expect::Commit => self.redefined &= reply.error.is_some(),
+            Expect::Commit if reply.error.is_none() => {
+                self.transaction.take_redefined();
+            }
             _ => {}
         }
         if let Expect::Begin | Expect::Commit | Expect::AutoCommit | Expect::Rollback | Expect::Undo = group.expect {
             self.transaction_answered(group, &reply)?;
         }
         let unlogged = self.logging == Logging::None;
-        let open = self.open;
+        let open = self.transaction.is_open();
         let Some(pending) = self.pending(group.request_id) else { return Ok(()) };
         pending.groups -= 1;
         match group.expect {
@@ -301,8 +304,9 @@ impl<H: IfxHandler> Machine<H> {
             group.expect,
             Expect::Commit | Expect::AutoCommit | Expect::Rollback | Expect::Undo | Expect::Begin | Expect::CleanUp
         );
-        if !is_end && self.in_block && (reply.has_ended || error.sqlcode == LONG_TRANSACTION_ABORTED) {
-            self.in_block &= self.open;
+        if !is_end && self.transaction.is_open_ahead() && (reply.has_ended || error.sqlcode == LONG_TRANSACTION_ABORTED)
+        {
+            self.transaction.send(Sent::of(self.transaction.is_open()));
             let block = self.pending(group.request_id).map_or(0, |pending| pending.slot.block);
             self.queue.transaction_lost(block, &error.to_string());
         }
@@ -312,8 +316,8 @@ impl<H: IfxHandler> Machine<H> {
     /// it ran outside of a transaction: such a connection is closed.
     fn transaction_answered(&mut self, group: Group, reply: &Reply) -> Result<(), Fatal> {
         match (&reply.error, group.expect) {
-            (None, Expect::Begin) => self.open = true,
-            (Some(error), Expect::Begin) if error.sqlcode == ALREADY_OPEN => self.open = true,
+            (None, Expect::Begin) => self.transaction.on(Report::Begun),
+            (Some(error), Expect::Begin) if error.sqlcode == ALREADY_OPEN => self.transaction.on(Report::Begun),
             (Some(error), Expect::Begin) => {
                 return Err(Fatal::new(
                     FatalKind::TransactionInDoubt,
@@ -322,7 +326,11 @@ impl<H: IfxHandler> Machine<H> {
             }
             // Back to a savepoint, inside of a transaction.
             (None, Expect::Undo) if self.savepoint_guards(group) => {}
-            (None, _) => self.open = self.logging == Logging::Ansi && self.in_block,
+            // In MODE ANSI the next one is open, if what was sent after the end has begun it.
+            (None, _) if self.logging == Logging::Ansi && self.transaction.is_open_ahead() => {
+                self.transaction.on(Report::Begun);
+            }
+            (None, _) => self.transaction.on(Report::Ended),
             (Some(_), _) => {}
         }
         Ok(())
@@ -341,7 +349,7 @@ impl<H: IfxHandler> Machine<H> {
         let several = pending.statement().is_some_and(|statement| statement.several);
         if several {
             // Nothing was sent after it.
-            self.in_block = self.open;
+            self.transaction.settle();
         }
         let Some(pending) = self.pending(group.request_id) else { return };
         if let Some(error) = reply.error {
@@ -350,23 +358,25 @@ impl<H: IfxHandler> Machine<H> {
             pending.rows_failed(error, row);
             if kind == kind::BEGIN && !(code == ALREADY_OPEN && self.logging == Logging::Logged) {
                 // Later statements are not in the transaction that it did not begin.
-                self.in_block = self.open;
+                self.transaction.settle();
             }
             return;
         }
         let changes = pending.statement().is_some_and(|statement| statement.changes_definitions());
         match kind {
-            kind::COMMIT if !several => self.redefined = false,
+            kind::COMMIT if !several => {
+                self.transaction.take_redefined();
+            }
             kind::ROLLBACK | kind::SAVEPOINT if !several => self.transaction_undone(kind == kind::ROLLBACK),
             _ if several || changes => {
-                self.redefined = true;
+                self.transaction.redefine();
                 self.statements.advance();
             }
             _ => {}
         }
         match kind {
-            kind::BEGIN => self.open = true,
-            kind::COMMIT | kind::ROLLBACK => self.open = false,
+            kind::BEGIN => self.transaction.on(Report::Begun),
+            kind::COMMIT | kind::ROLLBACK => self.transaction.on(Report::Ended),
             kind::DATABASE | kind::CREATE_DATABASE | kind::CLOSE_DATABASE => {
                 // Statements belong to their database.
                 self.release_duplicates();
@@ -383,10 +393,12 @@ impl<H: IfxHandler> Machine<H> {
 
     /// A transaction was rolled back, the `whole` or a part of it: its definitions are gone.
     fn transaction_undone(&mut self, whole: bool) {
-        if self.redefined {
+        if self.transaction.is_redefined() {
             self.statements.advance();
         }
-        self.redefined &= !whole;
+        if whole {
+            self.transaction.take_redefined();
+        }
     }
 
     fn savepoint_guards(&mut self, group: Group) -> bool {

@@ -83,7 +83,7 @@ impl<H: IfxHandler> Machine<H> {
         }
         let begin = *begin;
         pending.go(Event::Executed, Stage::Sent);
-        if begin && !self.in_block && self.logging != Logging::None {
+        if begin && !self.transaction.is_open_ahead() && self.logging != Logging::None {
             self.begin(write_buffer);
         }
         write_buffer.tail().extend_from_slice(&group);

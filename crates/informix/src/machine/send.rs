@@ -10,7 +10,7 @@ use crate::capabilities::Feature;
 use crate::messages::{client, kind, tag};
 use crate::types::encode;
 use crate::{lexer, limits as own};
-use headrace_core::{Mismatch, Parameters, Verb, WriteBuffer};
+use headrace_core::{Mismatch, Parameters, Sent, Verb, WriteBuffer, transaction};
 use std::sync::atomic::Ordering;
 
 impl<H: IfxHandler> Machine<H> {
@@ -74,7 +74,7 @@ impl<H: IfxHandler> Machine<H> {
         }
         if self.groups.is_empty() {
             // Everything is answered, so the state as of what was sent is the state as of what was answered.
-            self.in_block = self.open;
+            self.transaction.settle();
         }
         let at = self.queue.start();
         let pending = &mut self.queue[at];
@@ -101,19 +101,19 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     fn start_verb(&mut self, verb: &Verb, at: usize, write_buffer: &mut WriteBuffer) {
-        let is_open = self.in_block || self.logging == Logging::Ansi;
+        let is_open = self.transaction.is_open_ahead() || self.logging == Logging::Ansi;
         match verb {
             Verb::Begin(_) => self.begin_unless_open(write_buffer),
             Verb::Commit(_) if is_open => {
                 client::plain(write_buffer.tail(), tag::SQ_CMMTWORK);
                 client::eot(write_buffer.tail());
-                self.in_block = false;
+                self.transaction.send(Sent::Idle);
                 self.expect(Expect::Commit);
             }
             Verb::Rollback(_) if is_open => {
                 client::rollback(write_buffer.tail());
                 client::eot(write_buffer.tail());
-                self.in_block = false;
+                self.transaction.send(Sent::Idle);
                 self.expect(Expect::Rollback);
             }
             Verb::Savepoint { name, begin } => {
@@ -138,15 +138,17 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     fn begin_unless_open(&mut self, write_buffer: &mut WriteBuffer) {
-        if !self.in_block && self.logging != Logging::None {
+        if !self.transaction.is_open_ahead() && self.logging != Logging::None {
             self.begin(write_buffer);
         }
     }
 
     /// BEGIN WORK, except in MODE ANSI, where a transaction begins by itself.
     pub(super) fn begin(&mut self, write_buffer: &mut WriteBuffer) {
-        self.in_block = true;
-        self.open |= self.logging == Logging::Ansi;
+        self.transaction.send(Sent::Open);
+        if self.logging == Logging::Ansi {
+            self.transaction.on(transaction::Event::Begun);
+        }
         if self.logging == Logging::Logged {
             client::plain(write_buffer.tail(), tag::SQ_BEGIN);
             client::eot(write_buffer.tail());
@@ -277,7 +279,7 @@ impl<H: IfxHandler> Machine<H> {
                 return pending.go(Event::Refused, Stage::Sent);
             }
         }
-        let alone = !self.in_block;
+        let alone = !self.transaction.is_open_ahead();
         let control = statement.is_control();
         if begin && alone && !control && self.logging != Logging::None {
             self.begin(write_buffer);
@@ -299,8 +301,8 @@ impl<H: IfxHandler> Machine<H> {
             self.queue[at].go(Event::Executed, Stage::Executed(Executed::default()));
             self.expect(Expect::Execute { first: 0 });
             match statement.kind {
-                kind::BEGIN => self.in_block = true,
-                kind::COMMIT | kind::ROLLBACK => self.in_block = false,
+                kind::BEGIN => self.transaction.send(Sent::Open),
+                kind::COMMIT | kind::ROLLBACK => self.transaction.send(Sent::Idle),
                 kind::DATABASE | kind::CREATE_DATABASE => self.query_locale(write_buffer),
                 _ if alone && !begin && !control && self.logging == Logging::Ansi => self.auto_commit(write_buffer),
                 _ => {}

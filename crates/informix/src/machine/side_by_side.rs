@@ -57,7 +57,7 @@ impl<H: IfxHandler> Machine<H> {
 
     /// Returns true if the next request can be started now, while the run may still have something to read.
     pub(super) fn can_start(&mut self, write_buffer: &mut WriteBuffer) -> bool {
-        if self.redefined && self.run().any(takes_back) {
+        if self.transaction.is_redefined() && self.run().any(takes_back) {
             return false;
         }
         if self.run().all(|pending| pending.state() == State::Sent && !pending.closes_later()) {
@@ -76,7 +76,7 @@ impl<H: IfxHandler> Machine<H> {
         else {
             return false;
         };
-        if *begin && !self.in_block && self.logging != Logging::None {
+        if *begin && !self.transaction.is_open_ahead() && self.logging != Logging::None {
             return false;
         }
         let sql = sql.clone();

@@ -26,6 +26,7 @@
 //! The progress of a batch is a state of its own: see [`super::stage`].
 
 use super::binding::Sending;
+use super::block::Autocommit;
 use super::chunk::{Chunk, Frame};
 use super::pending::{Failure, Stage};
 use super::reply::Kind;
@@ -41,7 +42,7 @@ use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::command::{self, Command};
 use crate::packets::frame;
 use crate::sql::{Insert, Scan, Table};
-use headrace_core::WriteBuffer;
+use headrace_core::{Reported, WriteBuffer};
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -276,7 +277,7 @@ impl<H: MyHandler> Machine<H> {
     /// Sends what the last batch can send now; returns true if it did anything.
     pub(super) fn advance_batch(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let paused = self.queue.is_paused();
-        let (mut status, doubtful) = (self.session.status, self.session.doubtful);
+        let (mut status, doubtful) = (self.session.status, self.session.transaction == Reported::Doubtful);
         let holds_block = self.queue.last_at().is_some_and(|at| self.is_to_hold_block(at));
         status.set(StatusFlags::AUTOCOMMIT, status.contains(StatusFlags::AUTOCOMMIT) && !holds_block);
         let Some(pending) = self.queue.last_mut() else { return false };
@@ -437,7 +438,7 @@ impl<H: MyHandler> Machine<H> {
         batch.mark = mark;
         let (guard, chunked) = (batch.guard, batch.frame.is_some());
         if batch.holds_block {
-            self.holds_block = true;
+            self.autocommit = Autocommit::Held;
             self.own_query("SET autocommit=0", Kind::Manual, write_buffer);
         }
         match guard {
@@ -476,7 +477,9 @@ impl<H: MyHandler> Machine<H> {
         let failure = Failure::Client { error, row: Some(row) };
         let (mark, holds_block) = self.batch().map_or((u64::MAX, false), |batch| (batch.mark, batch.holds_block));
         if self.take_back(write_buffer, mark, 0) {
-            self.holds_block &= !holds_block;
+            if holds_block {
+                self.autocommit.take_held();
+            }
             return self.drop_tail(cx, Some(failure));
         }
         if let Some(Phase::Rows { exhausted }) = self.batch().map(|batch| &mut batch.phase) {

@@ -20,6 +20,39 @@ use headrace_core::verb::Effect;
 use headrace_core::words::keeps_transaction;
 use headrace_core::{Pending as _, WhenLost};
 
+/// Whether the server commits each statement by itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Autocommit {
+    /// As the server reports it.
+    AsReported,
+    /// It was turned off for the rest of a block, after which it is on again.
+    Held,
+    /// `SET autocommit=0` is to be sent before the next request.
+    OffDue,
+    /// That was sent.
+    Off,
+}
+
+impl Autocommit {
+    /// Turns it off if that is due; returns true if it was.
+    pub(super) fn take_due(&mut self) -> bool {
+        self.replace(Self::OffDue, Self::Off)
+    }
+
+    /// A block that has turned it off ends, or has not begun; returns true if there was one.
+    pub(super) fn take_held(&mut self) -> bool {
+        self.replace(Self::Held, Self::AsReported)
+    }
+
+    fn replace(&mut self, from: Self, to: Self) -> bool {
+        let is = *self == from;
+        if is {
+            *self = to;
+        }
+        is
+    }
+}
+
 impl<H: MyHandler> Machine<H> {
     /// The request in front has failed.
     pub(super) fn suspect(&mut self, error: &ServerError) {
@@ -75,7 +108,8 @@ impl<H: MyHandler> Machine<H> {
             Request::Execute(_) | Request::Query { .. } | Request::Fetch { .. } => self.queue.started() > 1,
             _ => false,
         };
-        let autocommits = !self.manual && !self.holds_block && self.session.status.contains(StatusFlags::AUTOCOMMIT);
+        let autocommits =
+            self.autocommit == Autocommit::AsReported && self.session.status.contains(StatusFlags::AUTOCOMMIT);
         pending.slot.block != 0 && follows && autocommits
     }
 

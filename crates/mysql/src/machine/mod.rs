@@ -41,12 +41,13 @@ use crate::packets::capabilities::StatusFlags;
 use crate::packets::command::{self, Command};
 use crate::packets::reply::ServerError;
 use crate::sql::{TableLocks, may_change_role, may_set_next_transaction, only_reads_or_writes, table_locks, words};
+use block::Autocommit;
 use charset::Charsets;
 use headrace_core::Session as _;
 use headrace_core::verb::Effect;
 use headrace_core::{
-    Cancellation, Certificate, Fatal, Mismatch, NextStep, Protocol, Queue, ReadBuffer, Requests, ResponseHandler,
-    Statements, TransactionStatus, Verb, WriteBuffer,
+    Cancellation, Certificate, Fatal, Mismatch, NextStep, Protocol, Queue, ReadBuffer, Reported, Requests,
+    ResponseHandler, Statements, TransactionStatus, Verb, WriteBuffer,
 };
 use pending::PendingRequest;
 use reply::{Expect, Reply};
@@ -93,9 +94,6 @@ pub struct Machine<H: ResponseHandler> {
     wire: Wire,
     /// A KILL QUERY was sent that the next statement may meet.
     kill_due: bool,
-    /// The server has chained a transaction to one that the driver has ended: it is ended before the next request. It is
-    /// empty, or has what was in flight after the end and was to be committed.
-    chained: bool,
     /// The reservation that has the connection to itself.
     reservation: Option<Reservation>,
     /// Commands in flight at most.
@@ -113,12 +111,7 @@ pub struct Machine<H: ResponseHandler> {
     charsets: Charsets,
     /// What is known of tables.
     tables: Tables,
-    /// `SET autocommit=0` is to be sent before the next request.
-    manual_due: bool,
-    /// Autocommit was turned off, even if the server has not received that yet.
-    manual: bool,
-    /// Autocommit was turned off for the rest of a block: see [`block`].
-    holds_block: bool,
+    autocommit: Autocommit,
     session: Session,
     closing_error: Option<ServerError>,
 }
@@ -140,16 +133,13 @@ impl<H: MyHandler> Machine<H> {
             reply: Reply::First,
             wire: Wire::default(),
             kill_due: false,
-            chained: false,
             reservation: None,
             statements: Statements::new(statements),
             last_prepared: LastPrepared::None,
             cursors: BTreeMap::new(),
             charsets: Charsets::default(),
             tables: Tables::default(),
-            manual_due: false,
-            manual: false,
-            holds_block: false,
+            autocommit: Autocommit::AsReported,
             session: Session::default(),
             closing_error: None,
         })
@@ -157,14 +147,17 @@ impl<H: MyHandler> Machine<H> {
 
     /// Turns autocommit off: `SET autocommit=0` travels before the next request, so that it costs no round trip.
     pub fn commit_manually(&mut self) {
-        self.manual_due = true;
-        self.manual = true;
+        self.autocommit = Autocommit::OffDue;
     }
 
     /// True if the server commits each statement by itself; None while that is unknown, as requests are in flight.
     pub fn autocommits(&self) -> Option<bool> {
-        let status = self.holds_block || self.session.status.contains(StatusFlags::AUTOCOMMIT);
-        (self.queue.is_empty() && self.is_ready()).then_some(status && !self.manual_due)
+        let commits = match self.autocommit {
+            Autocommit::Held => true,
+            Autocommit::OffDue => false,
+            Autocommit::AsReported | Autocommit::Off => self.session.status.contains(StatusFlags::AUTOCOMMIT),
+        };
+        (self.queue.is_empty() && self.is_ready()).then_some(commits)
     }
 
     /// True if a statement that failed may have left locks, which the end of a transaction releases even if none is
@@ -333,12 +326,8 @@ impl<H: MyHandler> headrace_core::Session for Machine<H> {
         }
     }
 
-    fn transaction(&self) -> TransactionStatus {
-        match self.session.in_transaction() {
-            _ if self.queue.is_lost() => TransactionStatus::Failed,
-            true => TransactionStatus::InTransaction,
-            false => TransactionStatus::Idle,
-        }
+    fn reported(&self) -> Reported {
+        self.session.transaction
     }
 
     fn shared_transaction(&self) -> TransactionStatus {
@@ -350,10 +339,11 @@ impl<H: MyHandler> headrace_core::Session for Machine<H> {
     }
 
     fn transaction_ahead(&self) -> Option<bool> {
-        if self.session.doubtful {
+        if self.session.transaction == Reported::Doubtful {
             return None;
         }
-        let autocommits = !self.manual && self.session.status.contains(StatusFlags::AUTOCOMMIT);
+        let is_on = !matches!(self.autocommit, Autocommit::OffDue | Autocommit::Off);
+        let autocommits = is_on && self.session.status.contains(StatusFlags::AUTOCOMMIT);
         self.queue.transaction_ahead(self.shares_transaction(), |pending| pending.request.effect(autocommits))
     }
 

@@ -17,6 +17,7 @@ use crate::packets::capabilities::StatusFlags;
 use crate::packets::reply::ServerError;
 use crate::sql::{Modes, Scan};
 use headrace_core::Session as _;
+use headrace_core::transaction;
 use headrace_core::{Fatal, FatalKind};
 use std::sync::Arc;
 
@@ -59,7 +60,7 @@ impl<H: MyHandler> Machine<H> {
         }
         self.suspect(&error);
         if error.ends_transaction() {
-            self.session.doubtful = true;
+            self.session.transaction.on(transaction::Event::Doubted);
         }
         if !self.session.status.contains(StatusFlags::AUTOCOMMIT) {
             self.session.holds_locks = true;

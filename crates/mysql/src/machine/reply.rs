@@ -16,8 +16,9 @@ use crate::sql::Scan;
 use crate::types::ColumnType;
 use headrace_core::Session as _;
 use headrace_core::protocol::Summary;
+use headrace_core::transaction;
 use headrace_core::verb::Effect;
-use headrace_core::{Fatal, WriteBuffer};
+use headrace_core::{Fatal, Reported, WriteBuffer};
 use std::sync::Arc;
 
 /// An expected reply.
@@ -350,11 +351,18 @@ impl<H: MyHandler> Machine<H> {
                 self.session.completes_otherwise = true;
                 self.session.status.remove(StatusFlags::IN_TRANS);
                 // Without autocommit, what is in flight after the end belongs to the next transaction anyway.
-                self.chained = autocommits || alone;
+                let is_chained = autocommits || alone;
+                self.session.transaction.on(match is_chained {
+                    true => transaction::Event::Chained,
+                    false => transaction::Event::Ended,
+                });
             }
             // What was in flight after the end has begun a transaction of its own, or may have.
-            Some(request) if self.chained => {
-                self.chained = matches!(request.effect(autocommits), Effect::Keeps | Effect::MayEnd);
+            Some(request)
+                if self.session.transaction == Reported::Chained
+                    && !matches!(request.effect(autocommits), Effect::Keeps | Effect::MayEnd) =>
+            {
+                self.session.transaction.on(transaction::Event::Begun);
             }
             _ => {}
         }

@@ -2,6 +2,7 @@
 
 use super::batch::Batch;
 use super::binding::Sending;
+use super::block::Autocommit;
 use super::pending::{Failure, PendingRequest, Stage, Used};
 use super::reply::{Expect, Kind};
 use super::request::{AsText, Execute, Request, Rows, VerbStatement};
@@ -18,7 +19,7 @@ use crate::packets::reply::ServerError;
 use crate::sql::Scan;
 use crate::types::{Lists, Target, encode_param, encode_param_for_mysql, splice_literal};
 use headrace_core::verb::Effect;
-use headrace_core::{Mismatch, Parameters, Pending as _, ResponseHandler, WriteBuffer};
+use headrace_core::{Mismatch, Parameters, Pending as _, Reported, ResponseHandler, WriteBuffer, transaction};
 use std::sync::Arc;
 
 impl<H: MyHandler> Machine<H> {
@@ -106,12 +107,13 @@ impl<H: MyHandler> Machine<H> {
         }
         self.take_kill(write_buffer);
         self.send_settings(write_buffer);
-        if std::mem::take(&mut self.chained) {
+        if self.session.transaction == Reported::Chained {
+            self.session.transaction.on(transaction::Event::Ended);
             self.own_query(&self.session.end(COMMIT), Kind::Unchain, write_buffer);
         }
         if self.is_to_hold_block(at) {
             self.own_query("SET autocommit=0", Kind::Manual, write_buffer);
-            self.holds_block = true;
+            self.autocommit = Autocommit::Held;
         }
         let pending = &mut self.queue[at];
         if !matches!(pending.request, Request::Execute(_) | Request::Prepare { .. }) {
@@ -148,7 +150,7 @@ impl<H: MyHandler> Machine<H> {
             }
             Request::Reserve => {
                 self.reserve(self.queue[at].slot.id);
-                if self.session.doubtful {
+                if self.session.transaction == Reported::Doubtful {
                     // The answer has the status that the last error did not contain.
                     let next = self.wire.write(write_buffer, |out| command::bare(out, Command::Ping));
                     self.expect(next, Kind::Simple);
@@ -166,10 +168,10 @@ impl<H: MyHandler> Machine<H> {
                 self.last_prepared = LastPrepared::Unknown;
                 let next = self.wire.write(write_buffer, |out| command::bare(out, Command::ResetConnection));
                 self.expect(next, Kind::Simple);
-                self.holds_block = false;
+                self.autocommit.take_held();
             }
         }
-        if ends_block && std::mem::take(&mut self.holds_block) {
+        if ends_block && self.autocommit.take_held() {
             self.own_query("SET autocommit=1", Kind::Restore, write_buffer);
         }
     }

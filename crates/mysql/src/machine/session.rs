@@ -7,6 +7,8 @@ use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::reply::{Completion, StateChange};
 use crate::sql::{Lexer, Modes, Scan, Typing, is_bindable, is_harmless_variable, is_one_of};
 use crate::types::Lists;
+use headrace_core::Reported;
+use headrace_core::transaction::Event;
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
@@ -47,8 +49,8 @@ pub struct Session {
     pub gtids: Option<String>,
     /// The state of the transaction, if the server reports it.
     pub transaction_state: Option<String>,
-    /// An error may have ended the transaction since; errors carry no status.
-    pub(super) doubtful: bool,
+    /// The transaction: by the status of the last reply, and by errors since, which carry none.
+    pub(super) transaction: Reported,
     /// An error in a block that may have ended its transaction, while that is unknown.
     pub(super) suspicion: Option<Suspicion>,
     /// The session's `completion_type` may not be the default.
@@ -70,7 +72,7 @@ impl Session {
     /// Returns true if a transaction is open, as of the last reply. After an error that may have ended it, it counts as
     /// open.
     pub fn in_transaction(&self) -> bool {
-        self.doubtful || self.status.contains(StatusFlags::IN_TRANS)
+        self.transaction.is_open()
     }
 
     /// COMMIT or ROLLBACK, as the driver sends it: the transaction ends, and nothing else happens. For those that the
@@ -154,7 +156,11 @@ impl Session {
     pub(super) fn report(&mut self, completion: &Completion, changes: Vec<StateChange>) -> bool {
         let mut renewed = false;
         self.status = completion.status;
-        self.doubtful = false;
+        // One that was chained is hidden until it is ended.
+        if self.transaction != Reported::Chained {
+            let is_open = completion.status.contains(StatusFlags::IN_TRANS);
+            self.transaction.on(if is_open { Event::Begun } else { Event::Ended });
+        }
         for change in changes {
             match change {
                 StateChange::SystemVariable(name, value) => {

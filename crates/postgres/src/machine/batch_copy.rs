@@ -13,7 +13,7 @@ use super::pending::{PendingRequest, Stage};
 use super::request::{Execute, Request};
 use super::stage::{CatalogueRow, Event, Unsent};
 use super::work::{BulkProgress, Preparation, Work};
-use super::{Machine, PgHandler, Server, TransactionStatus};
+use super::{Machine, PgHandler, Server};
 use crate::messages::backend::ServerError;
 use crate::messages::frontend;
 use crate::messages::tag::{self, field};
@@ -272,7 +272,7 @@ impl<H: PgHandler> Machine<H> {
         }
         // A COPY looks for the keys of many rows at once, and may so refuse a later row first, unless its WHERE has a
         // volatile function. Where the rows cannot be executed again, the first one has to be named at once.
-        let ordered = self.status != TransactionStatus::Idle || !self.can_be_undone(0);
+        let ordered = self.transaction.is_open() || !self.can_be_undone(0);
         let has_where = self.server_major().is_some_and(|major| major >= 12);
         let pending = self.front("CommandComplete")?;
         if let Some(preparation) = pending.preparation_mut() {

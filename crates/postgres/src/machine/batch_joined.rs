@@ -17,7 +17,7 @@ use super::pending::{PendingRequest, Stage};
 use super::stage::{Event, Unsent};
 use super::statement::Statement;
 use super::work::{BulkProgress, Preparation, Source, Work};
-use super::{Machine, PgHandler, TransactionStatus};
+use super::{Machine, PgHandler};
 use crate::limits;
 use crate::messages::frontend;
 use crate::sql::JoinableInsert;
@@ -197,7 +197,7 @@ impl<H: PgHandler> Machine<H> {
 
     /// Sets the savepoint that the batch `at` goes back to, if a transaction was open before it.
     pub(super) fn save(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
-        if self.status == TransactionStatus::Idle {
+        if !self.transaction.is_open() {
             return;
         }
         let answer = &mut self.queue[at].answer;

@@ -12,7 +12,7 @@ use crate::limits;
 use crate::messages::frontend;
 use crate::messages::tag::Target;
 use crate::types::{self, Format};
-use headrace_core::{Mismatch, Outcome, Parameters, ResponseHandler, Slot, WriteBuffer};
+use headrace_core::{Mismatch, Outcome, Parameters, ResponseHandler, Sent, Slot, WriteBuffer};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -72,7 +72,9 @@ impl<H: PgHandler> Machine<H> {
                 if let Request::Execute(execute) = &mut pending.request {
                     // Nothing else of it would be answered, also in a group of requests.
                     execute.sync = true;
-                    self.unsynced = None;
+                    if let Some(begun) = &mut self.begun {
+                        begun.unsynced = None;
+                    }
                 }
                 pending.go(Event::Abandoned, Stage::AwaitSync);
             }
@@ -86,7 +88,7 @@ impl<H: PgHandler> Machine<H> {
         }
         // What the server refuses is prepared again and repeated where it is alone. Otherwise a column more is read as it
         // comes.
-        let alone = pending.block.is_begun_here() || self.in_block == Some(false);
+        let alone = pending.block.is_begun_here() || self.transaction.sent() == Sent::Idle;
         let checked = described_later && alone && !execute.ordered && pending.slot.may_repeat();
         let count = if checked { ColumnCount::Checked } else { ColumnCount::Any };
         match send_row(pending, &statement, count, cx, write_buffer) {
@@ -274,7 +276,7 @@ impl<H: PgHandler> Machine<H> {
 
     /// The BEGIN of the request that was started last was taken back with the rest of it.
     fn take_back_begin(&mut self) {
-        self.in_block = Some(false);
+        self.transaction.send(Sent::Idle);
         self.reserved = None;
         self.streamed = None;
     }

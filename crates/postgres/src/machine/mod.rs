@@ -43,8 +43,8 @@ use crate::messages::tag::field;
 use crate::types::TypeRegistry;
 use answer::Ending;
 use headrace_core::{
-    Cancellation, Certificate, Fatal, Mismatch, NextStep, Outcome, Protocol, Queue, ReadBuffer, Requests,
-    ResponseHandler, Session, Statements, TransactionStatus, Verb, WriteBuffer,
+    Cancellation, Certificate, Fatal, Mismatch, NextStep, Outcome, Protocol, Queue, ReadBuffer, Reported, Requests,
+    ResponseHandler, Session, Statements, Transaction, TransactionStatus, Verb, WriteBuffer,
 };
 use pending::{PendingRequest, Stage};
 use portals::Portals;
@@ -83,6 +83,21 @@ enum Server {
     Own,
 }
 
+/// A BEGIN that was sent with a request.
+#[derive(Clone, Copy, Debug)]
+struct Begun {
+    /// The number of the request.
+    request: u64,
+    /// That of a later one, up to which none brings a Sync.
+    unsynced: Option<u64>,
+}
+
+impl Begun {
+    fn with(request: u64) -> Self {
+        Self { request, unsynced: None }
+    }
+}
+
 #[derive(Debug)]
 enum Phase {
     Startup(Box<Startup>),
@@ -95,13 +110,10 @@ enum Phase {
 pub struct Machine<H: ResponseHandler> {
     phase: Phase,
     queue: Queue<PendingRequest<H>>,
-    /// True if a transaction block is open as of what has been sent, whatever has been answered. `None` after a
-    /// statement of the user's that begins or ends one: only its reply shows it.
-    in_block: Option<bool>,
-    /// The last request that was sent with a BEGIN before it, until that is known to be answered.
-    begun: Option<u64>,
-    /// That request, and a later one, up to which none brings a Sync.
-    unsynced: Option<(u64, u64)>,
+    /// Of it what is known: as of the last ReadyForQuery, and as of what was sent.
+    transaction: Transaction,
+    /// The last BEGIN that was sent with a request, until it is known to be answered.
+    begun: Option<Begun>,
     /// The portals that are open as of what has been sent.
     portals: Portals,
     /// The portal that the open transaction block belongs to: nothing else is started.
@@ -118,8 +130,6 @@ pub struct Machine<H: ResponseHandler> {
     changing: Option<u64>,
     /// The number of times that it has altered types, including the row types of tables.
     alterations: u64,
-    /// The transaction block that is open has done so, which a rollback undoes.
-    changed_in_block: bool,
     /// Texts whose columns the server has found changed in a transaction, where they cannot be repeated: there they are
     /// described again at each execution.
     unsteady: HashSet<Arc<str>>,
@@ -128,7 +138,6 @@ pub struct Machine<H: ResponseHandler> {
     names: u64,
     registry: TypeRegistry,
     introspection: bool,
-    status: TransactionStatus,
     /// Requests without a Sync of their own were answered since the last ReadyForQuery.
     status_due: bool,
     parameters: BTreeMap<String, String>,
@@ -153,9 +162,8 @@ impl<H: PgHandler> Machine<H> {
         Self {
             phase: Phase::Startup(Box::new(Startup::new(options, write_buffer))),
             queue: Queue::default(),
-            in_block: Some(false),
+            transaction: Transaction::default(),
             begun: None,
-            unsynced: None,
             portals: Portals::default(),
             reserved: None,
             streamed: None,
@@ -164,12 +172,10 @@ impl<H: PgHandler> Machine<H> {
             names_of_statements: StatementNames::default(),
             changing: None,
             alterations: 0,
-            changed_in_block: false,
             unsteady: HashSet::new(),
             names: 0,
             registry: TypeRegistry::default(),
             introspection: true,
-            status: TransactionStatus::Idle,
             status_due: false,
             parameters: BTreeMap::new(),
             foreign_encoding: false,
@@ -357,9 +363,8 @@ impl<H: PgHandler> Session for Machine<H> {
         self.is_occupied() && !answers_come && self.queue.waiting().any(|pending| pending.slot.id == id)
     }
 
-    /// As of the last ReadyForQuery.
-    fn transaction(&self) -> TransactionStatus {
-        if self.queue.is_lost() { TransactionStatus::Failed } else { self.status }
+    fn reported(&self) -> Reported {
+        self.transaction.reported()
     }
 
     /// A portal's own transaction block does not belong to other code.

@@ -250,7 +250,8 @@ impl<H: PgHandler> Machine<H> {
     ) -> Result<(), Fatal> {
         let tag = backend::command_complete(body)?;
         // A rollback undoes what its transaction has changed, and both ends undo a SET LOCAL.
-        let mut changed = is_about_schema(tag) || (matches!(tag, b"ROLLBACK" | b"COMMIT") && self.changed_in_block);
+        let mut changed =
+            is_about_schema(tag) || (matches!(tag, b"ROLLBACK" | b"COMMIT") && self.transaction.is_redefined());
         let forgotten = matches!(tag, b"DISCARD ALL" | b"DEALLOCATE ALL");
         let renamed = is_about_names(tag);
         self.names += u64::from(renamed);
@@ -316,7 +317,7 @@ impl<H: PgHandler> Machine<H> {
         pending.turn_columns(cx);
         if changed {
             self.statements.advance();
-            self.changed_in_block = true;
+            self.transaction.redefine();
             self.registry.forget();
         }
         if matches!(tag, b"DISCARD ALL" | b"CLOSE CURSOR ALL") {
@@ -389,7 +390,7 @@ impl<H: PgHandler> Machine<H> {
         }
         // It may be the error of the Parse that rolls a failed batch back, whose row is the one that failed.
         pending.slot.fail_row(Failure::Server { error, row });
-        if self.status != TransactionStatus::Idle {
+        if self.transaction.is_open() {
             self.note_unsteady();
         }
         let pending = &mut self.queue[0];
@@ -437,9 +438,11 @@ impl<H: PgHandler> Machine<H> {
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
         let status = backend::transaction_status(body)?;
-        self.status = status;
+        self.transaction.report(status);
         self.settle_own_block(status);
-        self.changed_in_block &= status != TransactionStatus::Idle;
+        if status == TransactionStatus::Idle {
+            self.transaction.take_redefined();
+        }
         if let Phase::Startup(startup) = &self.phase {
             if !matches!(startup.state, State::Settled) {
                 return Err(Fatal::peer("the server was ready before the authentication was over"));
@@ -521,7 +524,9 @@ impl<H: PgHandler> Machine<H> {
         }
         if matches!(&pending.request, Request::Script { sql, .. } if calls_set_config_of_path(sql)) {
             self.statements.advance();
-            self.changed_in_block |= status != TransactionStatus::Idle;
+            if status != TransactionStatus::Idle {
+                self.transaction.redefine();
+            }
         }
         self.hold_end_of_copy();
         self.settle_or_look_up(cx);

@@ -11,11 +11,11 @@ use super::statement::{Lookup, Shape, Statement, names_session_object};
 use super::streamed::Streamed;
 use super::typing::Typing;
 use super::work::{Source, Work};
-use super::{Machine, PgHandler, Phase, Server, TransactionStatus};
+use super::{Begun, Machine, PgHandler, Phase, Server};
 use crate::limits;
 use crate::messages::frontend;
 use crate::messages::tag::Target;
-use headrace_core::{Effect, WriteBuffer};
+use headrace_core::{Effect, Sent, WriteBuffer};
 use std::sync::Arc;
 
 impl<H: PgHandler> Machine<H> {
@@ -66,7 +66,7 @@ impl<H: PgHandler> Machine<H> {
         if self.queue.is_paused() {
             return self.end_group();
         }
-        if (self.in_block.is_none() && self.queue.started() > 0) || self.may_lose_server() {
+        if (self.transaction.sent() == Sent::Unknown && self.queue.started() > 0) || self.may_lose_server() {
             return false;
         }
         if self.reserved.is_some() && !self.bring_forward() {
@@ -80,7 +80,7 @@ impl<H: PgHandler> Machine<H> {
     /// transaction need not wait: then there is nothing between.
     fn is_begin_due(&mut self) -> bool {
         let Some(begun) = self.begun else { return false };
-        let sent = self.queue.in_flight().find(|pending| pending.slot.id == begun);
+        let sent = self.queue.in_flight().find(|pending| pending.slot.id == begun.request);
         if sent.is_none_or(|pending| !pending.block.awaits_prelude()) {
             self.begun = None;
             return false;
@@ -89,23 +89,23 @@ impl<H: PgHandler> Machine<H> {
             && !matches!(self.queue.next().map(|next| next.request.effect()), Some(Effect::Ends(_)))
     }
 
-    /// Returns true if a Sync was sent since the request `begun`, or with it. Of the requests in flight only those are
-    /// looked at that are new: a pipeline has thousands without a Sync.
-    fn is_group_of_begin_ended(&mut self, begun: u64) -> bool {
-        let seen = self.unsynced;
+    /// Returns true if a Sync was sent since the request with this BEGIN, or with it. Of the requests in flight only those
+    /// are looked at that are new: a pipeline has thousands without a Sync.
+    fn is_group_of_begin_ended(&mut self, begun: Begun) -> bool {
         for pending in self.queue.in_flight().rev() {
             let id = pending.slot.id;
-            if seen == Some((begun, id)) {
+            if begun.unsynced == Some(id) {
                 break;
             }
             if pending.request.syncs() {
                 return true;
             }
-            if id == begun {
+            if id == begun.request {
                 break;
             }
         }
-        self.unsynced = self.queue.in_flight().next_back().map(|last| (begun, last.slot.id));
+        let unsynced = self.queue.in_flight().next_back().map(|last| last.slot.id);
+        self.begun = Some(Begun { unsynced, ..begun });
         false
     }
 
@@ -216,9 +216,10 @@ impl<H: PgHandler> Machine<H> {
 
     /// Returns true if a transaction block will be open when the request `at` reaches the server.
     pub(super) fn block_is_open(&self, at: usize) -> bool {
-        match self.in_block {
-            Some(open) if at > 0 => open,
-            _ => self.status != TransactionStatus::Idle,
+        match self.transaction.sent() {
+            Sent::Unknown => self.transaction.is_open(),
+            sent if at > 0 => sent == Sent::Open,
+            _ => self.transaction.is_open(),
         }
     }
 
@@ -286,7 +287,7 @@ impl<H: PgHandler> Machine<H> {
                 frontend::query(out, "", "COMMIT");
                 pending.answer.owed = 1;
                 self.reserved = None;
-                self.in_block = Some(false);
+                self.transaction.send(Sent::Idle);
                 self.portals.end_block();
             }
             Request::ClosePortal { portal } => {
@@ -313,7 +314,7 @@ impl<H: PgHandler> Machine<H> {
     /// Sends a request of the simple protocol.
     fn send_script(&mut self, at: usize, out: &mut Vec<u8>) {
         let open = self.block_is_open(at);
-        let redefined = self.changed_in_block || self.is_changing(at);
+        let redefined = self.transaction.is_redefined() || self.is_changing(at);
         let pending = &mut self.queue[at];
         let (sql, verb) = match &pending.request {
             Request::Script { sql, .. } => (sql, None),
@@ -325,7 +326,7 @@ impl<H: PgHandler> Machine<H> {
         frontend::query(out, &prefix, sql);
         if prelude.is_some() {
             pending.block.prelude = Prelude::Sent;
-            self.begun = Some(pending.slot.id);
+            self.begun = Some(Begun::with(pending.slot.id));
         }
         let open = open || pending.block.awaits_prelude();
         let control = verb.map_or_else(|| control::of_script(sql), control::of_verb);
@@ -335,7 +336,7 @@ impl<H: PgHandler> Machine<H> {
             self.changing = Some(pending.slot.id);
         }
         let is_certain = !control.is_about_block() || (ends_block && !self.portals.has_uncommitted());
-        self.in_block = is_certain.then_some(open && control != Control::Ends);
+        self.transaction.send(if is_certain { Sent::of(open && control != Control::Ends) } else { Sent::Unknown });
         if control != Control::None {
             let effects = verb.map_or_else(|| Effects::of(sql), Effects::of_verb);
             self.follow(at, effects);
@@ -361,7 +362,7 @@ impl<H: PgHandler> Machine<H> {
         let resumed = self.queue[at].answer.owed;
         let unsent = if resumed > 0 { Unsent::Nothing } else { Unsent::Whole(write_buffer.mark()) };
         let open = self.block_is_open(at);
-        self.in_block = Some(open);
+        self.transaction.send(Sent::of(open));
         let pending = &mut self.queue[at];
         if let Some(prelude) = pending.request.prelude().filter(|_| !open) {
             let out = write_buffer.tail();
@@ -369,14 +370,14 @@ impl<H: PgHandler> Machine<H> {
             frontend::bind_empty(out, "", "");
             frontend::execute(out, "", 0);
             pending.block.prelude = Prelude::Sent;
-            self.begun = Some(pending.slot.id);
-            self.in_block = Some(true);
+            self.begun = Some(Begun::with(pending.slot.id));
+            self.transaction.send(Sent::Open);
             if let Some(number) = pending.request.reserving_portal() {
                 self.reserved = Some(number);
                 self.streamed = Some(Streamed::new(number));
             }
         }
-        let in_block = self.in_block == Some(true);
+        let in_block = self.transaction.is_open_ahead();
         if let Request::Execute(execute) = &mut pending.request {
             // Without a Sync of its own a later error would undo it.
             execute.sync |= execute.pipeline != 0 && !in_block;
@@ -394,7 +395,7 @@ impl<H: PgHandler> Machine<H> {
         let (sql, ..) = statement_of(&pending.request);
         let control = control::of_statement(sql);
         if control.is_about_block() {
-            self.in_block = None;
+            self.transaction.send(Sent::Unknown);
         }
         if control::may_change_schema(sql) {
             self.changing = Some(pending.slot.id);

@@ -52,7 +52,7 @@ impl<H: PgHandler> Machine<H> {
     /// that was prepared for other types of columns: it begins again if that changes nothing else, and otherwise goes on
     /// with a fresh statement.
     pub(super) fn renew(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
-        let again = self.can_be_undone(at) && self.status == TransactionStatus::Idle;
+        let again = self.can_be_undone(at) && !self.transaction.is_open();
         let Some(preparation) = self.queue[at].preparation_mut() else { return };
         if again {
             preparation.outdated = true;
@@ -99,7 +99,7 @@ impl<H: PgHandler> Machine<H> {
     /// but this request's own BEGIN, which is rolled back first, or with a savepoint to go back to; and if nothing was sent
     /// after it that relies on the order.
     pub(super) fn retry(&mut self, cx: H::Context<'_>) -> Result<(), Fatal> {
-        let status = self.status;
+        let status = self.transaction.status();
         let sole = self.queue.started() == 1;
         let Some(pending) = self.queue.first_mut() else { return Ok(()) };
         let ordered = matches!(&pending.request, Request::Execute(e) if e.ordered);

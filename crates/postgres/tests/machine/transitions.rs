@@ -1,6 +1,7 @@
 //! The table of states: every row is taken by a conversation, and the documentation shows it.
 
 use crate::machine::{batch_copy, batch_joined, conversations, copy, refusals, replay, types};
+use headrace_core::transaction;
 use headrace_postgres::machine::TRANSITIONS;
 use headrace_testkit::{assert_documented, assert_taken};
 use std::path::Path;
@@ -68,5 +69,8 @@ fn every_row_of_the_table_is_taken() {
 #[test]
 fn the_documentation_shows_the_table() {
     let page = "../../docs/explanation/state-machines.md";
-    assert_documented(&TRANSITIONS, &Path::new(env!("CARGO_MANIFEST_DIR")).join(page));
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join(page);
+    assert_documented(&TRANSITIONS, &page);
+    // That of every database.
+    assert_documented(&transaction::TRANSITIONS, &page);
 }

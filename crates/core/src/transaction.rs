@@ -1,0 +1,276 @@
+//! The transaction of a session: as of what its server has answered, and as of what was sent to it.
+//!
+//! [`Reported`] is the state as of the last reply, and [`TRANSITIONS`] is its table: events come from the machines, which
+//! read them in replies. A server may report anything at any time, so a report is possible in every state. Not in the
+//! table: the blocks of the program, which count submitted requests ([`crate::block`]), and transactions that pending
+//! requests will begin or end ([`crate::Effect`]).
+//!
+//! [`Sent`] is the state that the server will have when it has executed everything that was sent. Where nothing is in
+//! flight, [`Transaction::settle`] makes it that of the last reply.
+
+use crate::session::TransactionStatus;
+use crate::transitions::Transitions;
+
+crate::names! {
+    /// The transaction as of the last reply.
+    #[derive(Default)]
+    pub enum Reported {
+        #[default]
+        Idle = "no transaction is open",
+        Declared = "a block is open, for which the server has begun nothing yet: CUBRID has no BEGIN",
+        Open = "a transaction is open",
+        Failed = "a transaction is open that has failed, or that the server has ended by itself: only a rollback will do",
+        Doubtful = "an error may have ended the transaction, or not: MySQL's errors do not tell",
+        Chained = "the server has chained a transaction to one that the driver has ended: it is ended before the next request",
+    }
+}
+
+crate::names! {
+    /// An event that changes the transaction as of the last reply.
+    pub enum Event {
+        Declare = "a block begins, for which nothing is sent",
+        Begun = "the server reports a transaction",
+        Failed = "the server reports a transaction that has failed, or has ended it by itself",
+        Doubted = "an error comes without a report, after which there may be none",
+        Chained = "the driver's end of the transaction is answered, and reports another one",
+        Ended = "the server reports that none is open, or has answered its end; or its beginning was refused",
+    }
+}
+
+/// The transitions.
+pub static TRANSITIONS: Transitions<Reported, Event> = {
+    use Reported::*;
+    Transitions {
+        machine: "transaction",
+        rows: &[
+            (Idle, Event::Declare, Declared),
+            (Declared, Event::Declare, Declared),
+            (Open, Event::Declare, Open),
+            (Failed, Event::Declare, Failed),
+            (Idle, Event::Begun, Open),
+            (Declared, Event::Begun, Open),
+            (Open, Event::Begun, Open),
+            (Failed, Event::Begun, Open),
+            (Doubtful, Event::Begun, Open),
+            (Chained, Event::Begun, Open),
+            (Idle, Event::Failed, Failed),
+            (Declared, Event::Failed, Failed),
+            (Open, Event::Failed, Failed),
+            (Failed, Event::Failed, Failed),
+            (Idle, Event::Doubted, Doubtful),
+            (Open, Event::Doubted, Doubtful),
+            (Doubtful, Event::Doubted, Doubtful),
+            (Chained, Event::Doubted, Chained),
+            (Idle, Event::Chained, Chained),
+            (Open, Event::Chained, Chained),
+            (Doubtful, Event::Chained, Chained),
+            (Chained, Event::Chained, Chained),
+            (Idle, Event::Ended, Idle),
+            (Declared, Event::Ended, Idle),
+            (Open, Event::Ended, Idle),
+            (Failed, Event::Ended, Idle),
+            (Doubtful, Event::Ended, Idle),
+            (Chained, Event::Ended, Idle),
+        ],
+    }
+};
+
+impl Reported {
+    /// The only function that changes it.
+    #[inline]
+    pub fn on(&mut self, event: Event) {
+        let to = match (event, *self) {
+            (Event::Declare, Self::Idle) => Self::Declared,
+            (Event::Declare, open) => open,
+            (Event::Begun, _) => Self::Open,
+            (Event::Failed, _) => Self::Failed,
+            // It is ended in any case.
+            (Event::Doubted, Self::Chained) => Self::Chained,
+            (Event::Doubted, _) => Self::Doubtful,
+            (Event::Chained, _) => Self::Chained,
+            (Event::Ended, _) => Self::Idle,
+        };
+        TRANSITIONS.take(*self, event, to);
+        *self = to;
+    }
+
+    /// The server reports this status.
+    #[inline]
+    pub fn report(&mut self, status: TransactionStatus) {
+        self.on(match status {
+            TransactionStatus::Idle => Event::Ended,
+            TransactionStatus::InTransaction => Event::Begun,
+            TransactionStatus::Failed => Event::Failed,
+        });
+    }
+
+    /// What programs are told. A transaction that may have ended counts as open, one that the driver is about to end does
+    /// not.
+    #[inline]
+    pub fn status(self) -> TransactionStatus {
+        match self {
+            Self::Idle | Self::Chained => TransactionStatus::Idle,
+            Self::Declared | Self::Open | Self::Doubtful => TransactionStatus::InTransaction,
+            Self::Failed => TransactionStatus::Failed,
+        }
+    }
+
+    /// Returns true if a transaction, even a failed one, is open to programs.
+    #[inline]
+    pub fn is_open(self) -> bool {
+        self.status() != TransactionStatus::Idle
+    }
+}
+
+/// The transaction as of what was sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Sent {
+    /// None is open.
+    #[default]
+    Idle,
+    /// One is open.
+    Open,
+    /// Only the reply to a statement of the program's shows it.
+    Unknown,
+}
+
+impl Sent {
+    /// Open if `open` is true.
+    #[inline]
+    pub fn of(open: bool) -> Self {
+        if open { Self::Open } else { Self::Idle }
+    }
+}
+
+/// The transaction of a session.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Transaction {
+    /// As of the last reply.
+    reported: Reported,
+    /// As of what was sent.
+    sent: Sent,
+    /// Definitions were changed since the last end of a transaction, in one or by themselves: a rollback may take them
+    /// back.
+    redefined: bool,
+}
+
+impl Transaction {
+    /// As of the last reply.
+    #[inline]
+    pub fn reported(&self) -> Reported {
+        self.reported
+    }
+
+    /// As of the last reply, for programs.
+    #[inline]
+    pub fn status(&self) -> TransactionStatus {
+        self.reported.status()
+    }
+
+    /// Returns true if one is open to programs as of the last reply.
+    #[inline]
+    pub fn is_open(&self) -> bool {
+        self.reported.is_open()
+    }
+
+    /// A reply has come, or a block begins for which nothing is sent.
+    #[inline]
+    pub fn on(&mut self, event: Event) {
+        self.reported.on(event);
+    }
+
+    /// The server reports this status.
+    #[inline]
+    pub fn report(&mut self, status: TransactionStatus) {
+        self.reported.report(status);
+    }
+
+    /// As of what was sent.
+    #[inline]
+    pub fn sent(&self) -> Sent {
+        self.sent
+    }
+
+    /// Returns true if one is certainly open as of what was sent.
+    #[inline]
+    pub fn is_open_ahead(&self) -> bool {
+        self.sent == Sent::Open
+    }
+
+    /// A beginning or an end was sent, or a statement that may be one.
+    #[inline]
+    pub fn send(&mut self, sent: Sent) {
+        self.sent = sent;
+    }
+
+    /// Nothing is in flight: the state as of what was sent is that of the last reply.
+    #[inline]
+    pub fn settle(&mut self) {
+        self.sent = Sent::of(self.is_open());
+    }
+
+    /// What was sent since a copy of it was made was taken back: both states are those of then.
+    pub fn take_back(&mut self, then: Self) {
+        (self.reported, self.sent) = (then.reported, then.sent);
+    }
+
+    /// Returns true if definitions were changed since the last end of a transaction.
+    #[inline]
+    pub fn is_redefined(&self) -> bool {
+        self.redefined
+    }
+
+    /// Definitions were changed.
+    #[inline]
+    pub fn redefine(&mut self) {
+        self.redefined = true;
+    }
+
+    /// The end of a transaction was answered: definitions are kept or gone. Returns true if there were any.
+    #[inline]
+    pub fn take_redefined(&mut self) -> bool {
+        std::mem::take(&mut self.redefined)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transitions::Name;
+
+    #[test]
+    fn a_server_may_report_anything_at_any_time() {
+        for from in Reported::ALL {
+            for (event, to) in [(Event::Begun, Reported::Open), (Event::Ended, Reported::Idle)] {
+                let mut reported = *from;
+                reported.on(event);
+                assert_eq!(reported, to, "{} at {}", from.name(), event.name());
+            }
+        }
+    }
+
+    #[test]
+    fn each_row_is_what_the_function_does() {
+        for (from, event, to) in TRANSITIONS.rows {
+            let mut reported = *from;
+            reported.on(*event);
+            assert_eq!(reported, *to, "{} at {}", from.name(), event.name());
+        }
+    }
+
+    #[test]
+    fn what_was_sent_is_known_again_when_all_is_answered() {
+        let mut transaction = Transaction::default();
+        transaction.send(Sent::Unknown);
+        transaction.on(Event::Begun);
+        assert!(transaction.is_open() && !transaction.is_open_ahead());
+        transaction.settle();
+        assert_eq!(transaction.sent(), Sent::Open);
+        let before = transaction;
+        transaction.send(Sent::Idle);
+        transaction.redefine();
+        transaction.take_back(before);
+        assert!(transaction.is_open_ahead() && transaction.is_redefined());
+        assert!(transaction.take_redefined() && !transaction.is_redefined());
+    }
+}
