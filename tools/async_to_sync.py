@@ -29,11 +29,12 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "python/headrace"
 TESTS = ROOT / "tests"
-FOR_EACH_SHELL = ("cancelling.py", "conversing.py")
+FOR_EACH_SHELL = ("conversing.py",)
 """Files of a database that are written for each shell."""
 GENERATED = (
-    *(f"_shared/{name}.py" for name in ("arrow_queries", "arrow_stream", "blocks", "connection", "cursor", "pipeline")),
-    *(f"_shared/{name}.py" for name in ("pool_frames", "pool_queries", "protocols", "server_cursor", "stream_cursor")),
+    *(f"_shared/{name}.py" for name in ("arrow_queries", "arrow_stream", "blocks", "cancelling", "connection")),
+    *(f"_shared/{name}.py" for name in ("cursor", "pipeline", "stream_cursor")),
+    *(f"_shared/{name}.py" for name in ("pool_frames", "pool_queries", "protocols", "scripts", "server_cursor")),
     *(
         f"{path.parent.name}/{path.name}"
         for path in sorted((PACKAGE / "aio").glob("[a-z]*/*.py"))

@@ -49,8 +49,6 @@ INFORMIX_LOB_AHEAD: Final = 2
 """Requests of one read or write of a smart large object that are in flight at a time."""
 INFORMIX_SCROLL_ROWS: Final = 256
 """Rows of a scroll cursor that are requested in one round trip, at most."""
-INFORMIX_FETCHMANY_IN_FLIGHT: Final = 64
-"""Statements of ``fetchmany`` that are in flight at a time."""
 
 # CUBRID
 CUBRID_PORT: Final = 33000
@@ -60,8 +58,6 @@ CUBRID_RC_TIME: Final = 600.0
 CUBRID_STATEMENTS: Final = 1_900
 """Prepared statements that a connection keeps at most, whatever ``statement_cache_size`` is: the broker refuses more
 than 2,000 of a session (MAX_PREPARED_STMT_COUNT of cubrid_broker.conf), cursors that are open among them."""
-CUBRID_FETCHMANY_IN_FLIGHT: Final = 64
-"""Statements of ``fetchmany`` that are in flight at a time."""
 CUBRID_LOB_BYTES: Final = 80_000
 """Bytes of a large object that one request reads: the server cuts longer replies."""
 CUBRID_LOB_WRITE_BYTES: Final = 128 * 1024
@@ -91,6 +87,8 @@ done."""
 PIPELINE_TURN: Final = 64
 """Statements of an asyncio pipeline after which the event loop runs once, to send queued statements and read received
 data."""
+FETCHMANY_IN_FLIGHT: Final = 64
+"""Statements of ``fetchmany`` of a connection to Informix or CUBRID that are in flight at a time."""
 FETCH_SIZE: Final = 2_000
 """Rows that a stream fetches at a time."""
 ARROW_BATCH_ROWS: Final = 65_536

@@ -12,7 +12,17 @@ from servers import Database
 
 from . import test_interrupted_beginnings as beginnings
 
-FUNCTIONS = {"_blocks_of", "_batches_of", "_stream", "_stream_batches", "begin", "ask", "<lambda>", "stream_request"}
+FUNCTIONS = {
+    "_blocks_of",
+    "_occupying",
+    "_portal",
+    "_declared",
+    "_stream",
+    "begin",
+    "ask",
+    "<lambda>",
+    "stream_request",
+}
 """What begins a stream."""
 
 

@@ -15,6 +15,7 @@ import headrace.aio.informix as aio_informix
 import headrace.aio.mysql as aio_mysql
 from headrace._shared.arrow_queries import BlockingArrowQueries
 from headrace._shared.blocks import BlockingBlocks
+from headrace._shared.cancelling import BlockingCancelling
 from headrace._shared.connection import BlockingConnection
 from headrace._shared.connection_base import ConnectionBase
 from headrace._shared.cursor import BlockingCursor
@@ -28,6 +29,7 @@ from headrace._shared.server_cursor_base import ServerCursorBase
 from headrace._shared.waiting import BlockingWaiting
 from headrace.aio._shared.arrow_queries import LoopArrowQueries
 from headrace.aio._shared.blocks import LoopBlocks
+from headrace.aio._shared.cancelling import LoopCancelling
 from headrace.aio._shared.connection import LoopConnection
 from headrace.aio._shared.cursor import LoopCursor
 from headrace.aio._shared.pipeline import AsyncPipeline
@@ -67,7 +69,7 @@ CLASSES: list[type] = [
         for kind in (AsyncConnection, aio_mysql.AsyncConnection, aio_cubrid.AsyncConnection)
         for base in kind.__bases__
     ),
-    *(BlockingWaiting, LoopWaiting, BlockingArrowQueries, LoopArrowQueries),
+    *(BlockingWaiting, LoopWaiting, BlockingCancelling, LoopCancelling, BlockingArrowQueries, LoopArrowQueries),
     *(PoolFrames, AsyncPoolFrames, PoolQueries, AsyncPoolQueries, PoolWork, LoopPoolWork),
     *(BlockingConnection, postgres.Connection, mysql.Connection, informix.Connection, cubrid.Connection, Pipeline),
     *(BlockingCursor, Cursor, ServerCursor, mysql.Cursor, informix.Cursor, cubrid.Cursor, InformixServerCursor),

@@ -12,14 +12,14 @@ from .. import defaults
 from .._native import ArrowBatch, ArrowResult, ArrowSink
 from .arrow import Numeric, arrow_rows, arrow_sink, frame_maker, polars_maker, reader_maker, table_maker
 from .arrow_stream import ArrowStream
+from .cancelling import BlockingCancelling
 from .core import no_keywords
 from .cursor_base import Params
-from .waiting import BlockingWaiting
 
 R = TypeVar("R")
 
 
-class BlockingArrowQueries(BlockingWaiting[R]):
+class BlockingArrowQueries(BlockingCancelling[R]):
     """What a connection has for programs that take record batches, tables or data frames instead of rows."""
 
     @abstractmethod

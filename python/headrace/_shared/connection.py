@@ -6,18 +6,20 @@ from __future__ import annotations
 
 import contextlib
 import time
-from abc import abstractmethod
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Iterable
 from types import TracebackType
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 
-from .. import errors
+from .. import defaults, errors
 from .._native import Result
 from ..rows import RowFactory, tuple_row
+from ..types import ParameterRows
+from .arguments import checked_rows
 from .arrow_queries import BlockingArrowQueries
 from .core import Pipelined, Rollback, no_keywords
 from .cursor import BlockingCursor
+from .cursor_base import Params
 from .lease import NO_CORE
 from .limits import until
 from .modes import IsolationLevel, ResetMode
@@ -27,7 +29,18 @@ from .waiting import is_interrupted, result_of
 
 R = TypeVar("R")
 T = TypeVar("T")
+C_co = TypeVar("C_co", bound=BlockingCursor[Any], covariant=True)
 Self = TypeVar("Self", bound="BlockingConnection[Any]")
+
+
+class BlockingCursors(Protocol[C_co]):
+    """A connection, as far as the class of its cursors is the database's own."""
+
+    row_factory: RowFactory[Any]
+
+    @property
+    def _cursor_type(self) -> type[C_co]: ...
+    def _script(self, cursor: BlockingCursor[Any], sql: str, timeout: float | None) -> None: ...
 
 
 class BlockingConnection(BlockingArrowQueries[R]):
@@ -36,11 +49,102 @@ class BlockingConnection(BlockingArrowQueries[R]):
     As a context manager it commits at the end of the block, rolls back when the block raises an exception, and closes.
     """
 
-    # what each database adds
+    _cursor_type: type[BlockingCursor[Any]]
+    """The class of its cursors. An attribute, as a method would be one more call for each statement."""
 
-    @abstractmethod
-    def _cursor(self, factory: RowFactory[T]) -> BlockingCursor[T]:
-        """A new cursor."""
+    # statements
+
+    def execute(self: BlockingCursors[C_co], sql: str, params: Params = None, *, timeout: float | None = None) -> C_co:
+        """Executes one statement on a new cursor. In a pipeline, sends it without waiting.
+
+        Args:
+            sql: the statement.
+            params: a sequence of values, or a mapping for ``%(name)s``; None for a statement without parameters.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The cursor, with the result.
+
+        Raises:
+            ProgrammingError: the parameters do not fit the statement.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        return self._cursor_type(self, self.row_factory).execute(sql, params, timeout=timeout)
+
+    def executemany(
+        self: BlockingCursors[C_co],
+        sql: str,
+        rows: ParameterRows,
+        *,
+        returning: bool = False,
+        timeout: float | None = None,
+    ) -> C_co:
+        """Executes one statement for every row of parameters, on a new cursor: all rows are applied, or none.
+
+        The error of a row has its number, from 0, as ``error.row``.
+
+        Args:
+            sql: the statement.
+            rows: the rows of parameters: any iterable, or Arrow data, such as a table or a data frame.
+            returning: keep what the statement returns, one result for each row. Informix and CUBRID cannot.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The cursor, with the results.
+
+        Raises:
+            NotSupportedError: ``returning`` is true, and the database does not have it.
+            ProgrammingError: the parameters of a row do not fit the statement.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        cursor = self._cursor_type(self, self.row_factory)
+        return cursor.executemany(sql, rows, returning=returning, timeout=timeout)
+
+    def fetchmany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
+        """Executes a query for every row of parameters, pipelined.
+
+        Args:
+            sql: the query.
+            rows: the rows of parameters: any iterable; on PostgreSQL, MySQL and MariaDB also Arrow data, such as a
+                table or a data frame.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            All rows of all results, in one list.
+
+        Raises:
+            ProgrammingError: the parameters of a row do not fit the statement.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        cursor, out = self._cursor_type(self, self.row_factory), list[R]()
+        limit = until(timeout)
+        asked = deque[Any]()
+
+        def take() -> None:
+            cursor._take(self._wait(asked.popleft(), limit))
+            out.extend(cursor._all())
+
+        try:
+            for row in checked_rows(rows, "rows"):
+                asked.append(self._core.submit(sql, row))
+                if len(asked) >= defaults.FETCHMANY_IN_FLIGHT:
+                    take()
+            while asked:
+                take()
+        except BaseException as error:
+            self._core.withdraw(error)
+            raise
+        finally:
+            # After an error the other results are not needed.
+            while asked and not self.closed:
+                self._core.wire.discard(asked.pop())
+        return out
 
     # queries
 
@@ -67,7 +171,7 @@ class BlockingConnection(BlockingArrowQueries[R]):
     ) -> list[T]:
         core = self._core
         if core.timing or (core.pipelines and core.pipeline() is not None):
-            cursor = self._cursor(factory).execute(sql, args or None, timeout=timeout)
+            cursor = self._cursor_type(self, factory).execute(sql, args or None, timeout=timeout)
             return cursor.fetchall()
         # The same result as with a cursor, without one.
         try:
@@ -79,7 +183,7 @@ class BlockingConnection(BlockingArrowQueries[R]):
             raise
         if factory is tuple_row and isinstance(result, Result) and result.rows is not None:
             return result.rows  # type: ignore[no-any-return]
-        cursor = self._cursor(factory)
+        cursor = self._cursor_type(self, factory)
         cursor._take(result)
         return cursor._all()
 

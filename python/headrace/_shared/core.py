@@ -14,6 +14,7 @@ from typing import Any
 from .._native import ArrowSink, Wire, after_fork_in_child
 from ..errors import Error, InterfaceError
 from ..types import ParameterRows
+from .cancel_requests import CancelRequest
 from .cursor_base import Column, Params
 from .limits import Limit, seconds_left
 from .transactions import Transactions
@@ -163,6 +164,17 @@ class Core(Transactions):
     def settle(self) -> Any:
         """Queues a round trip that ends after all earlier requests."""
         return self.round_trip()
+
+    # cancelling
+
+    def cancel_password(self) -> Any:
+        """The password, or the function that returns it, with which a session is opened that cancels; None where that
+        needs none."""
+        return None
+
+    @abstractmethod
+    def cancel_request(self, password: str | None) -> CancelRequest | None:
+        """What makes the server end the statement that it executes; None where that cannot be ended any more."""
 
     @abstractmethod
     def describe(self, columns: Any) -> list[Column]:

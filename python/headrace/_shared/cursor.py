@@ -29,7 +29,8 @@ class BlockingCursor(CursorBase[R]):
     """
 
     def __init__(self, connection: Any, row_factory: RowFactory[R]) -> None:
-        super().__init__(connection._core, row_factory)
+        # Not super(), which costs CPython 3.11 as much as all that is in it: each statement makes a cursor.
+        CursorBase.__init__(self, connection._core, row_factory)  # pyright: ignore[reportUnknownMemberType]
         self._connection = connection
 
     def _script(self, sql: str) -> None:

@@ -11,12 +11,17 @@ import inspect
 import socket
 import threading
 import time
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from .._native import Wire
 from ..errors import ConnectionTimeout, Error, OperationalError, ProgrammingError, connect_failed
+from .cancel_requests import MessageRequest
+from .limits import Until
 
 W = TypeVar("W", bound=Wire)
+
+_LEAST: Final = 0.001
+"""Seconds that a socket waits at least: with 0 it would not wait, and fail differently."""
 
 
 def open_wire(wire: W, timeout: float | None) -> W:
@@ -56,6 +61,24 @@ def await_session(wire: Wire, deadline: float | None) -> None:
                 break
         else:
             raise no_connection(failures)
+
+
+def exchange(request: MessageRequest, limit: Until) -> None:
+    """Sends a cancel request that is one message, and receives its answer.
+
+    Raises OperationalError, OSError, and TimeoutError once the limit is over.
+    """
+    with socket.create_connection(request.address, max(_LEAST, limit.left())) as connection:
+        connection.sendall(request.message)
+        request.sent()
+        answer = b""
+        while len(answer) < request.answer_bytes:
+            connection.settimeout(max(_LEAST, limit.left()))
+            part = connection.recv(request.answer_bytes - len(answer))
+            if not part:
+                break
+            answer += part
+    request.answered(answer)
 
 
 def reach(wire: Wire, deadline: float | None, address: tuple[str, int] | None = None) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
-from .._native import Columns, Result
+from .._native import ArrowBatch, ArrowSink, Columns, Result
 from ..errors import ProgrammingError
-from ..rows import tuple_row
+from ..rows import RowFactory, tuple_row
 from .arguments import row_maker
 from .connection_base import ConnectionBase
+from .cursor_base import columns_of
 
 R = TypeVar("R")
 
@@ -47,3 +49,34 @@ class Receiving(ConnectionBase[R]):
         elif result.columns is None:
             raise ProgrammingError("the statement returns no rows")
         return result.columns is not None
+
+    def _rows_left(self, size: int, received: Received | None, result: Result) -> Iterator[list[R]]:
+        """The lists of rows that came with the end of a stream, which may be more than one block."""
+        if self._has_rows(result, received):
+            while result.rows:
+                block = result.rows[:size]
+                del result.rows[:size]
+                yield self._made(result.columns, block, received)
+
+    def _batches_left(self, sink: ArrowSink, result: Result) -> Iterator[ArrowBatch]:
+        """The record batches that came with the end of a stream."""
+        self._has_rows(result, None)
+        yield from iter(sink.take, None)
+
+
+def lists_of(factory: RowFactory[R], first: Result) -> Callable[[Result], Iterable[list[R]]]:
+    """What makes a list of rows of each result of a stream, and none of one without rows. ``first`` is the first."""
+    make = None if factory is tuple_row else row_maker(factory, columns_of(first).names)
+
+    def lists(result: Result) -> Iterable[list[R]]:
+        rows: Any = result.rows
+        if not rows:
+            return ()
+        return (rows if make is None else list(map(make, rows)),)
+
+    return lists
+
+
+def batches_of(sink: ArrowSink, _first: Result) -> Callable[[Result], Iterable[ArrowBatch]]:
+    """What takes the record batches that have come with each result of a stream."""
+    return lambda _: iter(sink.take, None)

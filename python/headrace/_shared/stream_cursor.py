@@ -36,7 +36,7 @@ class BlockingStreamCursor(BlockingCursor[R]):
 
     def _begun(self, received: Received, sql: str, params: Params, timeout: float | None) -> Generator[list[Any]]:
         """The blocks of a statement that begins to be executed."""
-        raise NotImplementedError
+        return self._connection._stream_into(received, sql, params, self.itersize, timeout)  # type: ignore[no-any-return]
 
     @property
     def description(self) -> list[Column] | None:

@@ -53,8 +53,8 @@ class BlockingWaiting(ConnectionBase[R]):
         self._ending: tuple[int, float] | None = None
 
     @abstractmethod
-    def _send_cancel(self, timeout: float) -> float | None:
-        """Requests the server to end what this connection runs, within ``timeout`` seconds. Returns the seconds after
+    def _send_cancel(self, seconds: float) -> float | None:
+        """Requests the server to end what this connection runs, within ``seconds``. Returns the seconds after
         which to try again, if it cannot be sent yet."""
 
     # waiting

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 from .. import defaults
 from .._shared.arguments import checked_callable, checked_mapping
-from .._shared.limits import checked_seconds
+from .._shared.limits import FOREVER, checked_seconds
 from .._shared.modes import ResetMode
 from .._shared.pool_core import IS_OPEN, check_connection, told_again
 from .._shared.pool_settings import PoolStats, Settings
@@ -73,10 +73,6 @@ else:
     C = TypeVar("C", bound=AsyncPoolConnection)
 
 _IDLE = TransactionStatus.IDLE
-
-
-_FOREVER = 1e9
-"""Seconds beyond which a timeout is none: loops refuse to count that far."""
 
 
 class AsyncConnectionPool(AsyncPoolQueries, AsyncPoolFrames, LoopPoolWork[C]):
@@ -285,7 +281,7 @@ class AsyncConnectionPool(AsyncPoolQueries, AsyncPoolFrames, LoopPoolWork[C]):
         limit = core.settings.timeout if timeout is None else timeout
         timer = (
             loop.call_at(now + limit, self._expire, waiter, limit if said is None else said)
-            if limit < _FOREVER
+            if limit < FOREVER
             else None
         )
         try:
@@ -432,7 +428,7 @@ class AsyncConnectionPool(AsyncPoolQueries, AsyncPoolFrames, LoopPoolWork[C]):
             return False
         watcher: asyncio.Future[None] = self._loop.create_future()
         self._watchers.append(watcher)
-        await asyncio.wait((watcher,), timeout=left if left < _FOREVER else None)
+        await asyncio.wait((watcher,), timeout=left if left < FOREVER else None)
         return True
 
     def resize(self, min_size: int, max_size: int | None = None) -> None:

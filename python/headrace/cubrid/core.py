@@ -12,6 +12,7 @@ from typing import Any, Final, Literal, TypeAlias, get_args
 
 from .._native import ArrowSink, Columns, CubridWire, Result
 from .._shared.arguments import checked_rows, checked_text, checked_whole
+from .._shared.cancel_requests import MessageRequest
 from .._shared.core import Core
 from .._shared.cursor_base import Column, Params, columns_of
 from .._shared.flows import Flow, each
@@ -108,7 +109,7 @@ def check_cancelled(answer: bytes) -> None:
     """Raises OperationalError for a cancel request that the broker has refused. One that came when the statement had
     ended is none."""
     code = int.from_bytes(answer, "big", signed=True)
-    if len(answer) == CANCEL_ANSWER_BYTES and code < 0 and code != _NOT_BUSY:
+    if code < 0 and code != _NOT_BUSY:
         raise OperationalError(f"the broker has refused the cancel request (error {code})")
 
 
@@ -274,6 +275,17 @@ class CubridCore(Core):
     def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> Any:
         """Queues one statement whose rows become Arrow record batches."""
         return self.wire.execute(sql, params, begin=self.begins, arrow=arrow)
+
+    def cancel_request(self, password: str | None) -> MessageRequest | None:
+        """A message to the broker."""
+        if self.wire.only_fetches():
+            # The rows were made when the statement was executed. A process of the server that is interrupted while it
+            # sends them crashes.
+            return None
+        # The broker answers in the clear, also where its sessions are encrypted.
+        return MessageRequest(
+            self.wire_options["tcp"], self.wire.cancel_message(), CANCEL_ANSWER_BYTES, check_cancelled
+        )
 
     def stream_request(self, sql: str, params: Params, size: int, arrow: ArrowSink | None = None) -> partial[Any]:
         """What queues one statement whose rows are taken in blocks while they come."""

@@ -4,14 +4,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from .._native import Result
 from .._shared.arguments import ARGUMENTS, checked_values
 from .._shared.cursor import BlockingCursor
-from .._shared.cursor_base import Params
-from .._shared.received import Received
 from .._shared.server_cursor import BlockingServerCursor
 from .._shared.stream_cursor import BlockingStreamCursor
 from ..errors import NotSupportedError
@@ -84,10 +82,6 @@ class StreamCursor(BlockingStreamCursor[R], Cursor[R]):
     The rows are received while they are fetched. Until the last is fetched, or the cursor is closed, the connection is
     occupied, as by :meth:`Connection.stream`. It is for one thread at a time.
     """
-
-    def _begun(self, received: Received, sql: str, params: Params, timeout: float | None) -> Generator[list[Any]]:
-        stream_into: Any = self._connection._stream_into
-        return stream_into(received, sql, params, self.itersize, timeout)  # type: ignore[no-any-return]
 
     def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> NoReturn:
         """Raises NotSupportedError: a cursor that streams cannot call procedures.

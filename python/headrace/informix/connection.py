@@ -5,19 +5,18 @@
 from __future__ import annotations
 
 import contextlib
-from collections import deque
-from collections.abc import Generator, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from functools import partial
 from typing import Any, TypeVar, overload
 
 from .. import defaults
-from .._native import ArrowBatch, ArrowSink
-from .._shared.arguments import checked_callable, checked_rows, row_maker
+from .._native import ArrowBatch, ArrowSink, Result
+from .._shared.arguments import checked_callable
 from .._shared.connection import BlockingConnection
-from .._shared.cursor_base import Params, columns_of
-from .._shared.limits import until
+from .._shared.cursor_base import Params
 from .._shared.modes import LobKind
-from ..rows import RowFactory, tuple_row
-from ..types import ParameterRows
+from .._shared.received import batches_of, lists_of
+from ..rows import RowFactory
 from .connection_base import InformixBase
 from .core import InformixCore
 from .cursor import Cursor, ServerCursor
@@ -34,9 +33,7 @@ class Connection(InformixBase[R], BlockingConnection[R]):
     """A connection to Informix. Threads may share it: their calls are queued."""
 
     _core: InformixCore  # pyright: ignore[reportIncompatibleVariableOverride]
-
-    def _cursor(self, factory: RowFactory[T]) -> Cursor[T]:
-        return Cursor(self, factory)
+    _cursor_type: type[Cursor[R]] = Cursor  # pyright: ignore[reportIncompatibleVariableOverride]
 
     # executing
 
@@ -81,91 +78,6 @@ class Connection(InformixBase[R], BlockingConnection[R]):
         if name is not None:
             return ServerCursor(self, factory, name, scrollable, withhold)
         return Cursor(self, factory)
-
-    def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Cursor[R]:
-        """Executes one statement on a new cursor. In a pipeline, sends it without waiting.
-
-        Args:
-            sql: the statement.
-            params: a sequence of values, or a mapping for ``%(name)s``; None for a statement without parameters.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            The cursor, with the result.
-
-        Raises:
-            ProgrammingError: the parameters do not fit the statement.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
-        return Cursor(self, self.row_factory).execute(sql, params, timeout=timeout)
-
-    def executemany(
-        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
-    ) -> Cursor[R]:
-        """Executes one statement for every row of parameters, on a new cursor: all rows are applied, or none.
-
-        The error of a row has its number, from 0, as ``error.row``.
-
-        Args:
-            sql: the statement.
-            rows: the rows of parameters: any iterable, or Arrow data, such as a table or a data frame.
-            returning: keep what the statement returns, which this database cannot.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            The cursor, with the results.
-
-        Raises:
-            NotSupportedError: ``returning`` is true.
-            ProgrammingError: the parameters of a row do not fit the statement.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
-        return Cursor(self, self.row_factory).executemany(sql, rows, returning=returning, timeout=timeout)
-
-    def fetchmany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
-        """Executes a query for every row of parameters, pipelined.
-
-        Args:
-            sql: the query.
-            rows: the rows of parameters, any iterable.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            All rows of all results, in one list.
-
-        Raises:
-            ProgrammingError: the parameters of a row do not fit the statement.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
-        cursor, out = Cursor(self, self.row_factory), list[R]()
-        limit = until(timeout)
-        asked = deque[Any]()
-
-        def take() -> None:
-            cursor._take(self._wait(asked.popleft(), limit))
-            out.extend(cursor._all())
-
-        try:
-            for row in checked_rows(rows, "rows"):
-                asked.append(self._core.submit(sql, row))
-                if len(asked) >= defaults.INFORMIX_FETCHMANY_IN_FLIGHT:
-                    take()
-            while asked:
-                take()
-        except BaseException as error:
-            self._core.withdraw(error)
-            raise
-        finally:
-            # After an error the other results are not needed.
-            while asked and not self.closed:
-                self._core.wire.discard(asked.pop())
-        return out
 
     def stream(
         self,
@@ -234,37 +146,33 @@ class Connection(InformixBase[R], BlockingConnection[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: a wait was cancelled after ``timeout`` seconds.
         """
-        core = self._core
-        stream = Stream(core, fetch_bytes)
-        result = self._run(stream.open(sql, params), timeout)
-        make = None
-        try:
-            if self.row_factory is not tuple_row:
-                make = row_maker(self.row_factory, columns_of(result).names)
-            while True:
-                stream.ask(result)
-                if stream.ahead is not None:
-                    self._push(0, timeout)
-                rows: Any = result.rows
-                if rows:
-                    yield rows if make is None else list(map(make, rows))
-                del rows
-                if stream.ahead is None:
-                    return
-                result = self._run(stream.following(), timeout)
-        finally:
-            self._run(stream.close(), timeout)
+        return self._declared(sql, params, fetch_bytes, timeout, partial(lists_of, self.row_factory))
 
     def _arrow_batches(self, sql: str, params: Params, sink: ArrowSink, timeout: float | None) -> Generator[ArrowBatch]:
-        stream = Stream(self._core, defaults.INFORMIX_FETCH_BYTES, sink)
+        return self._declared(sql, params, defaults.INFORMIX_FETCH_BYTES, timeout, partial(batches_of, sink), sink)
+
+    def _declared(
+        self,
+        sql: str,
+        params: Params,
+        fetch_bytes: int,
+        timeout: float | None,
+        taking: Callable[[Result], Callable[[Result], Iterable[T]]],
+        sink: ArrowSink | None = None,
+    ) -> Generator[T]:
+        """What is read from a cursor on the server, as what ``taking`` returns for the first result takes it of
+        each."""
+        stream = Stream(self._core, fetch_bytes, sink)
         result = self._run(stream.open(sql, params), timeout)
         try:
+            taken_of = taking(result)
             while True:
                 stream.ask(result)
                 if stream.ahead is not None:
                     self._push(0, timeout)
-                while (batch := sink.take()) is not None:
-                    yield batch
+                for taken in taken_of(result):
+                    yield taken
+                    del taken
                 if stream.ahead is None:
                     return
                 result = self._run(stream.following(), timeout)
@@ -354,6 +262,3 @@ class Connection(InformixBase[R], BlockingConnection[R]):
     @lock_wait.setter
     def lock_wait(self, value: int) -> None:
         self._run(self._core.set_lock_wait(value))
-
-    def _send_cancel(self, timeout: float) -> float | None:
-        return self._core.send_urgent()

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from .._native import ArrowSink, Columns, InformixWire
 from .._shared.arguments import checked_text
+from .._shared.cancel_requests import UrgentRequest
 from .._shared.core import Core
 from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow, each
@@ -194,7 +195,11 @@ class InformixCore(Core):
 
     # cancelling
 
-    def send_urgent(self) -> float | None:
+    def cancel_request(self, password: str | None) -> UrgentRequest:
+        """A byte of TCP's urgent data, on the connection itself."""
+        return UrgentRequest(self._send_urgent)
+
+    def _send_urgent(self) -> float | None:
         """Sends the urgent byte that interrupts the running statement; returns the seconds after which to ask again
         where the server may not have read the one before: of two TCP makes the first one a part of the stream.
 

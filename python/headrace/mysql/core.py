@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final, NamedTuple, cast
 
 from .._native import ArrowSink, Columns, MySqlWire, Result
 from .._shared.arguments import ARGUMENTS, checked_text, checked_values
+from .._shared.cancel_requests import SessionRequest
 from .._shared.core import Core
 from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow, each
@@ -100,7 +102,7 @@ class MySqlCore(Core):
     def __init__(self, wire: MySqlWire, options: ConnectOptions, wire_options: dict[str, Any]) -> None:
         super().__init__(wire, options.enable_timing, options.command_timeout)
         self.options = options
-        # A password stays where it was given: see `cancel_options`.
+        # A password stays where it was given: see `cancel_request`.
         self.wire_options = {**wire_options, "password": None}
         self.isolation_level: IsolationLevel | None = None
         self.read_only: bool | None = None
@@ -126,9 +128,17 @@ class MySqlCore(Core):
             tickets.append(self.wire.query(self.options.init_command))
         yield from each(tickets)
 
-    def cancel_options(self, password: str | None) -> dict[str, Any]:
-        """The settings of the connection that ends what this one runs, with the password as it is by now."""
-        return {**self.wire_options, "password": password}
+    def cancel_password(self) -> Any:
+        """The password, or the function that returns it."""
+        return self.options.password
+
+    def cancel_request(self, password: str | None) -> SessionRequest:
+        """KILL QUERY on a session of its own."""
+        # With the password as it is by now.
+        options = {**self.wire_options, "password": password}
+        return SessionRequest(
+            partial(MySqlWire, options), options, lambda wire: wire.query(self.wire.cancel_statement())
+        )
 
     # statements
 
@@ -143,6 +153,10 @@ class MySqlCore(Core):
     def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> Any:
         """Queues one statement whose rows become Arrow record batches."""
         return self.wire.execute(sql, params, text=self.text, arrow=arrow)
+
+    def stream_request(self, sql: str, params: Params, size: int, arrow: ArrowSink | None = None) -> partial[Any]:
+        """What queues one statement whose rows are taken in blocks while they come."""
+        return partial(self.wire.execute, sql, params, text=self.text, block=size, arrow=arrow)
 
     def open_cursor(self, sql: str, params: Params, size: int) -> tuple[Any, int]:
         """Queues a query whose rows stay on the server; returns its number too, which fetches are asked by. Where

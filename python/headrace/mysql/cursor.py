@@ -79,8 +79,10 @@ class StreamCursor(BlockingStreamCursor[R], Cursor[R]):
         self.on_server = on_server
 
     def _begun(self, received: Received, sql: str, params: Params, timeout: float | None) -> Generator[list[Any]]:
-        stream_into: Any = self._connection._stream_into
-        return stream_into(received, sql, params, self.itersize, self.on_server, timeout)  # type: ignore[no-any-return]
+        connection = self._connection
+        if self.on_server:
+            return connection._cursor_blocks(sql, params, self.itersize, timeout, received)  # type: ignore[no-any-return]
+        return super()._begun(received, sql, params, timeout)
 
     def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> NoReturn:
         """Raises NotSupportedError: a cursor that streams cannot call procedures with their results.

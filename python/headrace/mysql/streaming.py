@@ -5,13 +5,10 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from functools import partial
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from .. import defaults
-from .._native import ArrowBatch, ArrowSink
-from .._shared.arguments import MOST_ROWS, checked_count
-from .._shared.blocks import BlockingBlocks, Reading, rows_of
+from .._shared.blocks import BlockingBlocks, Reading, block_size, rows_of
 from .._shared.cursor_base import Params
 from .._shared.received import Received
 from ..errors import Error
@@ -19,13 +16,15 @@ from .connection_base import MySqlBase
 from .core import MySqlCore, first_of, may_write
 
 R = TypeVar("R")
-T = TypeVar("T")
 
 
 class Streaming(MySqlBase[R], BlockingBlocks[R]):
     """A connection that reads rows while they come."""
 
     _core: MySqlCore  # pyright: ignore[reportIncompatibleVariableOverride]
+
+    def _reading(self, sql: str) -> Reading:
+        return Reading(may_write(sql))
 
     def stream(
         self,
@@ -58,9 +57,9 @@ class Streaming(MySqlBase[R], BlockingBlocks[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: a wait was cancelled after ``timeout`` seconds.
         """
-        reading = Reading(may_write(sql))
-        blocks = self._read(sql, params, fetch_size, on_server, reading, timeout)
-        return self._watched(reading, rows_of(reading, blocks))
+        if on_server:
+            return rows_of(Reading(), self._cursor_blocks(sql, params, fetch_size, timeout))
+        return super().stream(sql, params, fetch_size=fetch_size, timeout=timeout)
 
     def stream_blocks(
         self,
@@ -94,60 +93,17 @@ class Streaming(MySqlBase[R], BlockingBlocks[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: a wait was cancelled after ``timeout`` seconds.
         """
-        reading = Reading(may_write(sql))
-        return self._watched(reading, self._read(sql, params, fetch_size, on_server, reading, timeout))
-
-    def _arrow_batches(self, sql: str, params: Params, sink: ArrowSink, timeout: float | None) -> Generator[ArrowBatch]:
-        core, reading = self._core, Reading(may_write(sql))
-        batches = self._batches_of(
-            lambda: partial(core.wire.execute, sql, params, text=core.text, block=1, arrow=sink),
-            sink,
-            reading,
-            timeout,
-        )
-        return self._watched(reading, batches)
-
-    def _stream_into(
-        self, received: Received, sql: str, params: Params, size: int, on_server: bool, timeout: float | None
-    ) -> Generator[list[Any]]:
-        """The blocks of a cursor that streams, without its row factory."""
-        reading = Reading(may_write(sql))
-        return self._watched(reading, self._read(sql, params, size, on_server, reading, timeout, received))
-
-    def _read(
-        self,
-        sql: str,
-        params: Params,
-        size: int,
-        on_server: bool,
-        reading: Reading,
-        timeout: float | None,
-        received: Received | None = None,
-    ) -> Generator[list[R]]:
-        size = min(checked_count(size, "fetch_size"), MOST_ROWS)
         if on_server:
-            return self._cursor_blocks(sql, params, size, timeout, received)
-        return self._blocks(sql, params, size, reading, timeout, received)
-
-    def _blocks(
-        self,
-        sql: str,
-        params: Params,
-        size: int,
-        reading: Reading,
-        timeout: float | None,
-        received: Received | None,
-    ) -> Generator[list[R]]:
-        core = self._core
-        return self._blocks_of(
-            lambda: partial(core.wire.execute, sql, params, text=core.text, block=size),
-            size,
-            reading,
-            timeout,
-            received,
-        )
+            return self._cursor_blocks(sql, params, fetch_size, timeout)
+        return super().stream_blocks(sql, params, fetch_size=fetch_size, timeout=timeout)
 
     def _cursor_blocks(
+        self, sql: str, params: Params, fetch_size: int, timeout: float | None, received: Received | None = None
+    ) -> Generator[list[R]]:
+        """The blocks of a stream whose result is in a cursor on the server."""
+        return self._fetched(sql, params, block_size(fetch_size), timeout, received)
+
+    def _fetched(
         self, sql: str, params: Params, size: int, timeout: float | None, received: Received | None
     ) -> Generator[list[R]]:
         core, wire = self._core, self._core.wire

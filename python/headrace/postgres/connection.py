@@ -9,12 +9,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar, overload
 
 from .._shared.arguments import checked_callable, checked_whole
-from .._shared.cursor_base import Params
 from .._shared.limits import checked_seconds
 from .._shared.modes import IsolationLevel
+from .._shared.scripts import BlockingScripts
 from ..rows import RowFactory
-from ..types import Notify, ParameterRows, Xid
-from .cancelling import Cancelling
+from ..types import Notify, Xid
 from .copying import Copying
 from .core import ConnectionCore
 from .cursor import Cursor, ServerCursor
@@ -25,16 +24,14 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class Connection(Streaming[R], Copying[R], Cancelling[R]):
+class Connection(Streaming[R], Copying[R], BlockingScripts[R]):
     """A connection to PostgreSQL. Threads may share it: their calls are queued.
 
     As a context manager it commits at the end of the block, rolls back when the block raises an exception, and closes.
     """
 
     _core: ConnectionCore  # pyright: ignore[reportIncompatibleVariableOverride]
-
-    def _cursor(self, factory: RowFactory[T]) -> Cursor[T]:
-        return Cursor(self, factory)
+    _cursor_type: type[Cursor[R]] = Cursor  # pyright: ignore[reportIncompatibleVariableOverride]
 
     # executing
 
@@ -78,94 +75,6 @@ class Connection(Streaming[R], Copying[R], Cancelling[R]):
         if name is not None:
             return ServerCursor(self, factory, name, scrollable, withhold)
         return Cursor(self, factory)
-
-    def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Cursor[R]:
-        """Executes one statement on a new cursor. In a pipeline, sends it without waiting.
-
-        Args:
-            sql: the statement.
-            params: a sequence of values, or a mapping for ``%(name)s``; None for a statement without parameters.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            The cursor, with the result.
-
-        Raises:
-            ProgrammingError: the parameters do not fit the statement.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
-        return Cursor(self, self.row_factory).execute(sql, params, timeout=timeout)
-
-    def executemany(
-        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
-    ) -> Cursor[R]:
-        """Executes one statement for every row of parameters, on a new cursor: all rows are applied, or none.
-
-        The error of a row has its number, from 0, as ``error.row``.
-
-        Args:
-            sql: the statement.
-            rows: the rows of parameters: any iterable, or Arrow data, such as a table or a data frame.
-            returning: keep what the statement returns, one result for each row.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            The cursor, with the results.
-
-        Raises:
-            ProgrammingError: the parameters of a row do not fit the statement.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
-        return Cursor(self, self.row_factory).executemany(sql, rows, returning=returning, timeout=timeout)
-
-    def executescript(self, sql: str, *, timeout: float | None = None) -> Cursor[R]:
-        """Executes statements separated by semicolons, without parameters, by the simple query protocol.
-
-        Args:
-            sql: the statements.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            A cursor with one result for each statement, in turn by ``nextset()``.
-
-        Raises:
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
-        cursor = Cursor(self, self.row_factory)
-        self._script(cursor, sql, timeout)
-        return cursor
-
-    def fetchmany(self, sql: str, rows: ParameterRows, *, timeout: float | None = None) -> list[R]:
-        """Executes a query for every row of parameters, pipelined.
-
-        Args:
-            sql: the query.
-            rows: the rows of parameters: any iterable, or Arrow data, such as a table or a data frame.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            All rows of all results, in one list.
-
-        Raises:
-            ProgrammingError: the parameters of a row do not fit the statement.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
-        cursor = Cursor(self, self.row_factory)
-        core = self._core
-        try:
-            cursor._set(self._wait(core.submit_flat(sql, rows), timeout))
-        except BaseException as error:
-            core.withdraw(error)
-            raise
-        return cursor._all()
 
     # transactions
 

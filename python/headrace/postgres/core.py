@@ -9,6 +9,7 @@ from functools import partial
 from typing import Any, Final, Literal
 
 from .._native import ArrowSink, Columns, CopyBuffer, PostgresWire, Result, Transfer
+from .._shared.cancel_requests import SessionRequest
 from .._shared.core import Core, Pipelined
 from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow, ask, each
@@ -267,6 +268,11 @@ class ConnectionCore(Core):
     def submit_flat(self, sql: str, rows: ParameterRows) -> Any:
         """Queues a batch whose rows come as one list."""
         return self.wire.execute_batch(sql, rows, prelude=self.begin, named=self.named, flat=True)
+
+    def cancel_request(self, password: str | None) -> SessionRequest:
+        """A CancelRequest on a connection of its own, which the server closes once it has sent the signal."""
+        options = {**self.wire_options, "cancel": self.wire.cancel_message()}
+        return SessionRequest(partial(PostgresWire, options), self.wire_options, PostgresWire.notified, by_close=True)
 
     def round_trip(self) -> Any:
         """Queues a round trip that changes nothing."""

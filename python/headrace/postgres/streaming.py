@@ -7,16 +7,16 @@ from __future__ import annotations
 import contextlib
 import threading
 import weakref
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
 from .. import defaults, errors
 from .._native import ArrowBatch, ArrowSink, Result
-from .._shared.arguments import row_maker
 from .._shared.connection import BlockingConnection
 from .._shared.cursor_base import Params
-from ..rows import tuple_row
+from .._shared.received import batches_of, lists_of
 from .connection_base import PostgresBase
 from .core import ConnectionCore
 from .streams import BUSY, Reading
@@ -113,49 +113,33 @@ class Streaming(PostgresBase[R], BlockingConnection[R]):
                 yield from rows
 
     def _stream(self, reading: Reading, timeout: float | None, gate: Any = None) -> Generator[list[R]]:
+        return self._portal(reading, timeout, partial(lists_of, self.row_factory), gate)
+
+    def _arrow_batches(self, sql: str, params: Params, sink: ArrowSink, timeout: float | None) -> Generator[ArrowBatch]:
+        reading = Reading(self._core, sql, params, sink.fetch_rows(), sink)
+        return self._watched(reading, self._portal(reading, timeout, partial(batches_of, sink)))
+
+    def _portal(
+        self,
+        reading: Reading,
+        timeout: float | None,
+        taking: Callable[[Result], Callable[[Result], Iterable[T]]],
+        gate: Any = None,
+    ) -> Generator[T]:
+        """What is read from a portal, as what ``taking`` returns for the first result takes it of each."""
         gate = gate or self._gate(reading, BUSY)
         told = True
         try:
             result: Result = self._wait(reading.begin(), timeout)
             reading.first(result, gate)
-            assert result.columns is not None, "first() has looked"
-            make = None if self.row_factory is tuple_row else row_maker(self.row_factory, result.columns.names)
+            taken_of = taking(result)
             while True:
                 asked = reading.ahead(result)
                 if asked:
                     self._push(0, timeout)
-                rows: Any = result.rows
-                if rows:
-                    yield rows if make is None else list(map(make, rows))
-                    # Another thread may go on with it.
-                    gate.pass_on()
-                del rows
-                if not result.suspended:
-                    told = False
-                    return
-                result = self._next_block(reading, timeout)
-        except GeneratorExit:
-            told = False
-            raise
-        finally:
-            self._end_reading(reading, timeout, told)
-
-    def _arrow_batches(self, sql: str, params: Params, sink: ArrowSink, timeout: float | None) -> Generator[ArrowBatch]:
-        reading = Reading(self._core, sql, params, sink.fetch_rows(), sink)
-        return self._watched(reading, self._stream_batches(reading, sink, timeout))
-
-    def _stream_batches(self, reading: Reading, sink: ArrowSink, timeout: float | None) -> Generator[ArrowBatch]:
-        gate = self._gate(reading, BUSY)
-        told = True
-        try:
-            result: Result = self._wait(reading.begin(), timeout)
-            reading.first(result, gate)
-            while True:
-                asked = reading.ahead(result)
-                if asked:
-                    self._push(0, timeout)
-                while (batch := sink.take()) is not None:
-                    yield batch
+                for taken in taken_of(result):
+                    yield taken
+                    del taken
                     # Another thread may go on with it.
                     gate.pass_on()
                 if not result.suspended:

@@ -12,12 +12,12 @@ from ..._shared.arrow import Numeric, arrow_rows, arrow_sink, frame_maker, polar
 from ..._shared.core import no_keywords
 from ..._shared.cursor_base import Params
 from .arrow_stream import AsyncArrowStream
-from .waiting import LoopWaiting
+from .cancelling import LoopCancelling
 
 R = TypeVar("R")
 
 
-class LoopArrowQueries(LoopWaiting[R]):
+class LoopArrowQueries(LoopCancelling[R]):
     """What a connection has for programs that take record batches, tables or data frames instead of rows."""
 
     @abstractmethod

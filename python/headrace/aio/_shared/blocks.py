@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import weakref
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
-from ... import errors
-from ..._native import ArrowBatch, ArrowSink
+from ... import defaults, errors
+from ..._native import ArrowBatch, ArrowSink, Result
+from ..._shared.arguments import MOST_ROWS, checked_count
 from ..._shared.core import Opened
+from ..._shared.cursor_base import Params
 from ..._shared.flows import ask
 from ..._shared.received import Received, Receiving
 from .connection import LoopConnection
@@ -21,6 +23,11 @@ from .connection import LoopConnection
 
 R = TypeVar("R")
 T = TypeVar("T")
+
+
+def block_size(fetch_size: int) -> int:
+    """The rows of a block of a stream that was given ``fetch_size``. Raises ProgrammingError for less than 1."""
+    return min(checked_count(fetch_size, "fetch_size"), MOST_ROWS)
 
 
 class Reading(Opened):
@@ -53,6 +60,73 @@ async def rows_of(reading: Reading, blocks: AsyncGenerator[list[T]]) -> AsyncGen
 class LoopBlocks(Receiving[R], LoopConnection[R]):
     """A connection that reads rows while they come."""
 
+    def _reading(self, sql: str) -> Reading:
+        """What a stream of this statement waits for."""
+        return Reading()
+
+    def stream(
+        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, timeout: float | None = None
+    ) -> AsyncIterator[R]:
+        """Executes a query and returns its rows one by one, in bounded memory, while they are received.
+
+        The stream occupies the connection until it is read to its end or closed: other statements of the thread or task
+        that reads raise InterfaceError, and those of others wait.
+
+        Args:
+            sql: the query.
+            params: a sequence of values, or a mapping for ``%(name)s``; None for a statement without parameters.
+            fetch_size: rows for each block, at least 1.
+            timeout: seconds until each wait is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Yields:
+            Rows, as the row factory makes them.
+
+        Raises:
+            ProgrammingError: the statement returns no rows, or ``fetch_size`` is less than 1.
+            InterfaceError: the connection is occupied by another stream or COPY of the same thread or task.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: a wait was cancelled after ``timeout`` seconds.
+        """
+        reading = self._reading(sql)
+        blocks = self._blocks_of(sql, params, block_size(fetch_size), reading, timeout)
+        return self._watched(reading, rows_of(reading, blocks))
+
+    def stream_blocks(
+        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, timeout: float | None = None
+    ) -> AsyncGenerator[list[R]]:
+        """Executes a query and returns its rows in lists, in bounded memory: :meth:`stream` without the cost of a step
+        for each row.
+
+        The stream occupies the connection until it is read to its end or closed: other statements of the thread or task
+        that reads raise InterfaceError, and those of others wait.
+
+        Args:
+            sql: the query.
+            params: a sequence of values, or a mapping for ``%(name)s``; None for a statement without parameters.
+            fetch_size: rows for each block, at least 1.
+            timeout: seconds until each wait is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Yields:
+            Lists of ``fetch_size`` rows; the last may be shorter.
+
+        Raises:
+            ProgrammingError: the statement returns no rows, or ``fetch_size`` is less than 1.
+            InterfaceError: the connection is occupied by another stream or COPY of the same thread or task.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: a wait was cancelled after ``timeout`` seconds.
+        """
+        return self._stream_into(None, sql, params, fetch_size, timeout)
+
+    def _stream_into(
+        self, received: Received | None, sql: str, params: Params, fetch_size: int, timeout: float | None
+    ) -> AsyncGenerator[list[R]]:
+        """The blocks of a stream; of a cursor that streams, with ``received``, without its row factory."""
+        reading = self._reading(sql)
+        blocks = self._blocks_of(sql, params, block_size(fetch_size), reading, timeout, received)
+        return self._watched(reading, blocks)
+
     def _watched(self, reading: Reading, rows: AsyncGenerator[T]) -> AsyncGenerator[T]:  # asyncio only
         """Abandons a stream as soon as its generator is collected: the generator's own end comes a turn of the loop
         later, and the next statement would be refused until then."""
@@ -76,15 +150,47 @@ class LoopBlocks(Receiving[R], LoopConnection[R]):
     # blocking: def _watched(self, _reading: Reading, rows: Generator[T]) -> Generator[T]:
     # blocking:     return rows  # Its own end abandons it, as soon as it is collected.
 
-    async def _blocks_of(
+    def _blocks_of(
         self,
-        submit: Callable[[], partial[Any]],
+        sql: str,
+        params: Params,
         size: int,
         reading: Reading,
         timeout: float | None,
         received: Received | None = None,
     ) -> AsyncGenerator[list[R]]:
-        """The rows of what the request of ``submit`` queues, in lists of ``size``."""
+        """The rows of a query, in lists of ``size``."""
+        core: Any = self._core
+        made = partial(self._made, received=received)
+        left = partial(self._rows_left, size, received)
+        return self._occupying(lambda: core.stream_request(sql, params, size), reading, timeout, made, left)
+
+    def _arrow_batches(
+        self, sql: str, params: Params, sink: ArrowSink, timeout: float | None
+    ) -> AsyncGenerator[ArrowBatch]:
+        core: Any = self._core
+        reading = self._reading(sql)
+        batches = self._occupying(
+            lambda: core.stream_request(sql, params, 1, sink),
+            reading,
+            timeout,
+            lambda _columns, _rows: sink.take(),
+            partial(self._batches_left, sink),
+            sink,
+        )
+        return self._watched(reading, batches)
+
+    async def _occupying(
+        self,
+        submit: Callable[[], partial[Any]],
+        reading: Reading,
+        timeout: float | None,
+        made: Callable[[Any, Any], T | None],
+        left: Callable[[Result], Iterable[T]],
+        sink: ArrowSink | None = None,
+    ) -> AsyncGenerator[T]:
+        """The blocks of what the request of ``submit`` queues, which has the connection for itself until its last row
+        has come: each as ``made`` makes it of its columns and rows, at the end those that are ``left``."""
         wire: Any = self._core.wire
         gate = reading.gate = self._gate(reading, self._streaming)
         asked: list[Any] = []
@@ -98,74 +204,25 @@ class LoopBlocks(Receiving[R], LoopConnection[R]):
                 taken = wire.take_block(ticket)
                 if taken is None:
                     await self._wait(wire.step(ticket), timeout)
-                    continue
-                columns, rows = taken
-                yield self._made(columns, rows, received)
-                # Another task may go on with it.
-                gate.pass_on()
-            # blocking: while (taken := self._next_block(ticket, timeout)) is not None:
-            # blocking:     columns, rows = taken
-            # blocking:     yield self._made(columns, rows, received)
-            # blocking:     # Another thread may go on with it.
-            # blocking:     gate.pass_on()
-            answered, result = True, await self._wait(ticket, timeout)
-            # Other statements are executed while the last rows are used.
-            reading.ended = True  # asyncio only
-            # blocking: wire.vacate(gate)
-            if not self._has_rows(result, received):
-                return
-            while result.rows:
-                # What came with the end may be more than one block.
-                block = result.rows[:size]
-                del result.rows[:size]
-                yield self._made(result.columns, block, received)
-        except GeneratorExit:
-            if reading.writes and asked and not (answered or reading.ended):
-                await self._read_rest(asked[0], timeout)
-            raise
-        finally:
-            reading.ended = True  # asyncio only
-            try:
-                if not self._core.is_inherited():
-                    wire.vacate(gate)
-            finally:
-                if asked and not asked[0].done():  # asyncio only
-                    self._abandon(asked[0])
-                # blocking: if asked and not wire.closed and wire.request_id(asked[0]) is not None:
-                # blocking:     self._abandon(asked[0])
-
-    async def _batches_of(
-        self, submit: Callable[[], partial[Any]], sink: ArrowSink, reading: Reading, timeout: float | None
-    ) -> AsyncGenerator[ArrowBatch]:
-        """The record batches of what the request of ``submit`` queues, which come through ``sink``."""
-        wire: Any = self._core.wire
-        gate = reading.gate = self._gate(reading, self._streaming)
-        asked: list[Any] = []
-        answered = False
-        try:
-            ask(submit(), asked)
-            ticket = reading.ticket = asked[0]
-            wire.occupy(gate)
-            self._begin_reading()  # asyncio only
-            while not ticket.done():  # asyncio only
-                if wire.take_block(ticket) is None:
-                    await self._wait(wire.step(ticket), timeout)
-                elif (batch := sink.take()) is not None:
-                    yield batch
+                elif (block := made(*taken)) is not None:
+                    del taken
+                    yield block
+                    del block
                     # Another task may go on with it.
                     gate.pass_on()
-            # blocking: while self._next_block(ticket, timeout) is not None:
-            # blocking:     if (batch := sink.take()) is not None:
-            # blocking:         yield batch
+            # blocking: while (taken := self._next_block(ticket, timeout)) is not None:
+            # blocking:     if (block := made(*taken)) is not None:
+            # blocking:         del taken
+            # blocking:         yield block
+            # blocking:         del block
             # blocking:         # Another thread may go on with it.
             # blocking:         gate.pass_on()
             answered, result = True, await self._wait(ticket, timeout)
             # Other statements are executed while the last rows are used.
             reading.ended = True  # asyncio only
             # blocking: wire.vacate(gate)
-            self._has_rows(result, None)
-            while (batch := sink.take()) is not None:
-                yield batch
+            for last in left(result):
+                yield last
         except GeneratorExit:
             if reading.writes and asked and not (answered or reading.ended):
                 await self._read_rest(asked[0], timeout, sink)

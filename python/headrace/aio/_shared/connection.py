@@ -5,20 +5,22 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from abc import abstractmethod
 from collections import deque
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterable
 from types import TracebackType
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn, Protocol, TypeVar
 
 from ... import defaults, errors
 from ..._native import Result
+from ..._shared.arguments import checked_rows
 from ..._shared.core import Pipelined, Rollback, no_keywords
+from ..._shared.cursor_base import Params
 from ..._shared.lease import NO_CORE
 from ..._shared.limits import until
 from ..._shared.modes import IsolationLevel, ResetMode
 from ..._shared.transactions import Block
 from ...rows import RowFactory, tuple_row
+from ...types import ParameterRows
 from .arrow_queries import LoopArrowQueries
 from .cursor import LoopCursor
 from .pipeline import AsyncPipeline
@@ -28,7 +30,18 @@ from .waiting import result_of
 
 R = TypeVar("R")
 T = TypeVar("T")
+C_co = TypeVar("C_co", bound=LoopCursor[Any], covariant=True)
 Self = TypeVar("Self", bound="LoopConnection[Any]")
+
+
+class LoopCursors(Protocol[C_co]):
+    """A connection, as far as the class of its cursors is the database's own."""
+
+    row_factory: RowFactory[Any]
+
+    @property
+    def _cursor_type(self) -> type[C_co]: ...
+    async def _script(self, cursor: LoopCursor[Any], sql: str, timeout: float | None) -> None: ...
 
 
 class LoopConnection(LoopArrowQueries[R]):
@@ -37,11 +50,104 @@ class LoopConnection(LoopArrowQueries[R]):
     As a context manager it commits at the end of the block, rolls back when the block raises an exception, and closes.
     """
 
-    # what each database adds
+    _cursor_type: type[LoopCursor[Any]]
+    """The class of its cursors. An attribute, as a method would be one more call for each statement."""
 
-    @abstractmethod
-    def _cursor(self, factory: RowFactory[T]) -> LoopCursor[T]:
-        """A new cursor."""
+    # statements
+
+    async def execute(
+        self: LoopCursors[C_co], sql: str, params: Params = None, *, timeout: float | None = None
+    ) -> C_co:
+        """Executes one statement on a new cursor. In a pipeline, sends it without waiting.
+
+        Args:
+            sql: the statement.
+            params: a sequence of values, or a mapping for ``%(name)s``; None for a statement without parameters.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The cursor, with the result.
+
+        Raises:
+            ProgrammingError: the parameters do not fit the statement.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        return await self._cursor_type(self, self.row_factory).execute(sql, params, timeout=timeout)
+
+    async def executemany(
+        self: LoopCursors[C_co],
+        sql: str,
+        rows: ParameterRows,
+        *,
+        returning: bool = False,
+        timeout: float | None = None,
+    ) -> C_co:
+        """Executes one statement for every row of parameters, on a new cursor: all rows are applied, or none.
+
+        The error of a row has its number, from 0, as ``error.row``.
+
+        Args:
+            sql: the statement.
+            rows: the rows of parameters: any iterable, or Arrow data, such as a table or a data frame.
+            returning: keep what the statement returns, one result for each row. Informix and CUBRID cannot.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            The cursor, with the results.
+
+        Raises:
+            NotSupportedError: ``returning`` is true, and the database does not have it.
+            ProgrammingError: the parameters of a row do not fit the statement.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        cursor = self._cursor_type(self, self.row_factory)
+        return await cursor.executemany(sql, rows, returning=returning, timeout=timeout)
+
+    async def fetchmany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
+        """Executes a query for every row of parameters, pipelined.
+
+        Args:
+            sql: the query.
+            rows: the rows of parameters: any iterable; on PostgreSQL, MySQL and MariaDB also Arrow data, such as a
+                table or a data frame.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Returns:
+            All rows of all results, in one list.
+
+        Raises:
+            ProgrammingError: the parameters of a row do not fit the statement.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        cursor, out = self._cursor_type(self, self.row_factory), list[R]()
+        limit = until(timeout)
+        asked = deque[Any]()
+
+        async def take() -> None:
+            cursor._take(await self._wait(asked.popleft(), limit))
+            out.extend(cursor._all())
+
+        try:
+            for row in checked_rows(rows, "rows"):
+                asked.append(self._core.submit(sql, row))
+                if len(asked) >= defaults.FETCHMANY_IN_FLIGHT:
+                    await take()
+            while asked:
+                await take()
+        except BaseException as error:
+            self._core.withdraw(error)
+            raise
+        finally:
+            # After an error the other results are not needed.
+            while asked and not self.closed:
+                self._core.wire.discard(asked.pop())
+        return out
 
     # queries
 
@@ -70,7 +176,7 @@ class LoopConnection(LoopArrowQueries[R]):
     ) -> list[T]:
         core = self._core
         if core.timing or (core.pipelines and core.pipeline() is not None):
-            cursor = await self._cursor(factory).execute(sql, args or None, timeout=timeout)
+            cursor = await self._cursor_type(self, factory).execute(sql, args or None, timeout=timeout)
             return await cursor.fetchall()
         # The same result as with a cursor, without one.
         try:
@@ -82,7 +188,7 @@ class LoopConnection(LoopArrowQueries[R]):
             raise
         if factory is tuple_row and isinstance(result, Result) and result.rows is not None:
             return result.rows  # type: ignore[no-any-return]
-        cursor = self._cursor(factory)
+        cursor = self._cursor_type(self, factory)
         cursor._take(result)
         return cursor._all()
 

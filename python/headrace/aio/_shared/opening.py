@@ -15,6 +15,7 @@ import weakref
 from typing import Any
 
 from ..._native import Wire
+from ..._shared.cancel_requests import MessageRequest
 from ..._shared.opening import addresses, check_password, is_address, no_connection, overdue, unknown_host
 from ...errors import Error, OperationalError
 from .transport import open_transport
@@ -38,6 +39,21 @@ async def open_wire(wire: Wire, options: dict[str, Any], timeout: float | None) 
     except BaseException:
         wire.close()
         raise
+
+
+async def exchange(request: MessageRequest) -> None:
+    """The asyncio form of :func:`headrace._shared.opening.exchange`. Its caller cancels it once its time is up."""
+    reader, writer = await asyncio.open_connection(*request.address)
+    try:
+        writer.write(request.message)
+        request.sent()
+        try:
+            answer = await reader.readexactly(request.answer_bytes)
+        except asyncio.IncompleteReadError as error:
+            answer = error.partial
+    finally:
+        writer.close()
+    request.answered(answer)
 
 
 def reconnects(wire: Wire, options: dict[str, Any], timeout: float | None, watch: Watch | None) -> None:

@@ -34,7 +34,7 @@ class LoopStreamCursor(LoopCursor[R]):
 
     def _begun(self, received: Received, sql: str, params: Params, timeout: float | None) -> AsyncGenerator[list[Any]]:
         """The blocks of a statement that begins to be executed."""
-        raise NotImplementedError
+        return self._connection._stream_into(received, sql, params, self.itersize, timeout)  # type: ignore[no-any-return]
 
     @property
     def description(self) -> list[Column] | None:

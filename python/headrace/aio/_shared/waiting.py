@@ -66,9 +66,9 @@ class LoopWaiting(ConnectionBase[R]):
         """When the loop's other tasks have their turn next, beside a COPY."""
 
     @abstractmethod
-    async def _send_cancel(self) -> float | None:
-        """Requests the server to end what this connection runs. Returns the seconds after which to try again, if it
-        cannot be sent yet."""
+    async def _send_cancel(self, seconds: float) -> float | None:
+        """Requests the server to end what this connection runs. The caller cancels it after ``seconds``. Returns the
+        seconds after which to try again, if it cannot be sent yet."""
 
     # waiting
 
@@ -186,7 +186,8 @@ class LoopWaiting(ConnectionBase[R]):
                 pause: float | None = None
                 with contextlib.suppress(OSError, errors.Error, TimeoutError):
                     # A server that cannot be reached may end the statement before the deadline nevertheless.
-                    pause = await within(max(0.0, deadline - loop.time()), self._send_cancel())
+                    left = max(0.0, deadline - loop.time())
+                    pause = await within(left, self._send_cancel(left))
                 if await self._left_discarded(min(deadline, loop.time() + (pause or defaults.CANCEL_AGAIN))):
                     return
                 if loop.time() >= deadline:
@@ -273,7 +274,7 @@ class LoopWaiting(ConnectionBase[R]):
         wire.pause_requests(True)
 
         async def send() -> None:
-            while (pause := await self._send_cancel()) is not None and not wire.closed:
+            while (pause := await self._send_cancel(limit)) is not None and not wire.closed:
                 await asyncio.sleep(pause)
 
         try:

@@ -2,42 +2,36 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 from typing import Any, Literal, TypeVar, overload
 
-from ... import defaults
 from ..._native import Result
-from ..._shared.arguments import checked_callable, checked_rows
+from ..._shared.arguments import checked_callable
 from ..._shared.cursor_base import Column, Params
 from ..._shared.flows import Flow
-from ..._shared.limits import until
 from ..._shared.modes import LobKind
+from ...cubrid.connection_base import CubridBase
 from ...cubrid.core import CubridCore, Schema
 from ...cubrid.lobs import Locator, creating, loading, opening, storing
 from ...cubrid.settings import CubridIsolation
 from ...errors import ProgrammingError
 from ...rows import RowFactory
-from ...types import ParameterRows
-from .cancelling import AsyncCancelling
+from .._shared.blocks import LoopBlocks
 from .cursor import AsyncCursor, AsyncServerCursor, AsyncStreamCursor
 from .largeobject import AsyncLargeObject
-from .streaming import AsyncStreaming
 
 R = TypeVar("R")
 T = TypeVar("T")
 
 
-class AsyncConnection(AsyncStreaming[R], AsyncCancelling[R]):
+class AsyncConnection(CubridBase[R], LoopBlocks[R]):
     """A connection to CUBRID. Tasks may share it: their requests are queued.
 
     As a context manager it commits at the end of the block, rolls back when the block raises an exception, and closes.
     """
 
     _core: CubridCore  # pyright: ignore[reportIncompatibleVariableOverride]
-
-    def _cursor(self, factory: RowFactory[T]) -> AsyncCursor[T]:
-        return AsyncCursor(self, factory)
+    _cursor_type: type[AsyncCursor[R]] = AsyncCursor  # pyright: ignore[reportIncompatibleVariableOverride]
 
     # executing
 
@@ -101,91 +95,6 @@ class AsyncConnection(AsyncStreaming[R], AsyncCancelling[R]):
                 )
             return AsyncServerCursor(self, factory, withhold)
         return AsyncStreamCursor(self, factory) if stream else AsyncCursor(self, factory)
-
-    async def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> AsyncCursor[R]:
-        """Executes one statement on a new cursor. In a pipeline, sends it without waiting.
-
-        Args:
-            sql: the statement.
-            params: a sequence of values, or a mapping for ``%(name)s``; None for a statement without parameters.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            The cursor, with the result.
-
-        Raises:
-            ProgrammingError: the parameters do not fit the statement.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
-        return await AsyncCursor(self, self.row_factory).execute(sql, params, timeout=timeout)
-
-    async def executemany(
-        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
-    ) -> AsyncCursor[R]:
-        """Executes one statement for every row of parameters, on a new cursor: all rows are applied, or none.
-
-        The error of a row has its number, from 0, as ``error.row``.
-
-        Args:
-            sql: the statement.
-            rows: the rows of parameters: any iterable, or Arrow data, such as a table or a data frame.
-            returning: keep what the statement returns, which this database cannot.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            The cursor, with the results.
-
-        Raises:
-            NotSupportedError: ``returning`` is true.
-            ProgrammingError: the parameters of a row do not fit the statement.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
-        return await AsyncCursor(self, self.row_factory).executemany(sql, rows, returning=returning, timeout=timeout)
-
-    async def fetchmany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
-        """Executes a query for every row of parameters, pipelined.
-
-        Args:
-            sql: the query.
-            rows: the rows of parameters, any iterable.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            All rows of all results, in one list.
-
-        Raises:
-            ProgrammingError: the parameters of a row do not fit the statement.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
-        cursor, out = AsyncCursor(self, self.row_factory), list[R]()
-        limit = until(timeout)
-        asked = deque[Any]()
-
-        async def take() -> None:
-            cursor._take(await self._wait(asked.popleft(), limit))
-            out.extend(cursor._all())
-
-        try:
-            for row in checked_rows(rows, "rows"):
-                asked.append(self._core.submit(sql, row))
-                if len(asked) >= defaults.CUBRID_FETCHMANY_IN_FLIGHT:
-                    await take()
-            while asked:
-                await take()
-        except BaseException as error:
-            self._core.withdraw(error)
-            raise
-        finally:
-            # After an error the other results are not needed.
-            while asked and not self.closed:
-                self._core.wire.discard(asked.pop())
-        return out
 
     async def generated_keys(self, sql: str, params: Params = None, *, timeout: float | None = None) -> list[Any]:
         """Executes an INSERT, and returns the values that it has generated for an AUTO_INCREMENT column, of all of its

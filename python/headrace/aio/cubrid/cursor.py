@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 # blocking: from ..._native import Result
 from ..._shared.arguments import ARGUMENTS, checked_values
-from ..._shared.cursor_base import Params
-from ..._shared.received import Received
 from ...cubrid.core import call_parameters, call_statement, returned_arguments
 from ...cubrid.declared import Declared
 from ...errors import NotSupportedError
@@ -82,10 +80,6 @@ class AsyncStreamCursor(LoopStreamCursor[R], AsyncCursor[R]):
     The rows are received while they are fetched. Until the last is fetched, or the cursor is closed, the connection is
     occupied, as by :meth:`AsyncConnection.stream`. It is for one task at a time.
     """
-
-    def _begun(self, received: Received, sql: str, params: Params, timeout: float | None) -> AsyncGenerator[list[Any]]:
-        stream_into: Any = self._connection._stream_into
-        return stream_into(received, sql, params, self.itersize, timeout)  # type: ignore[no-any-return]
 
     async def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> NoReturn:
         """Raises NotSupportedError: a cursor that streams cannot call procedures.

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
-from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+from functools import partial
 from typing import Any, TypeVar, overload
 
 from ... import defaults
-from ..._native import ArrowBatch, ArrowSink
-from ..._shared.arguments import checked_callable, checked_rows, row_maker
-from ..._shared.cursor_base import Params, columns_of
-from ..._shared.limits import until
+from ..._native import ArrowBatch, ArrowSink, Result
+from ..._shared.arguments import checked_callable
+from ..._shared.cursor_base import Params
 from ..._shared.modes import LobKind
+from ..._shared.received import batches_of, lists_of
 from ...informix.connection_base import InformixBase
 from ...informix.core import InformixCore
 from ...informix.lobs import LobMode, Locator, creating, opening
 from ...informix.settings import InformixIsolation
 from ...informix.streams import Stream
-from ...rows import RowFactory, tuple_row
-from ...types import ParameterRows
+from ...rows import RowFactory
 from .._shared.connection import LoopConnection
 from .cursor import AsyncCursor, AsyncServerCursor
 from .largeobject import AsyncLargeObject
@@ -33,9 +31,7 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
     """A connection to Informix. Tasks may share it: their requests are queued."""
 
     _core: InformixCore  # pyright: ignore[reportIncompatibleVariableOverride]
-
-    def _cursor(self, factory: RowFactory[T]) -> AsyncCursor[T]:
-        return AsyncCursor(self, factory)
+    _cursor_type: type[AsyncCursor[R]] = AsyncCursor  # pyright: ignore[reportIncompatibleVariableOverride]
 
     # executing
 
@@ -81,91 +77,6 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
             return AsyncServerCursor(self, factory, name, scrollable, withhold)
         return AsyncCursor(self, factory)
 
-    async def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> AsyncCursor[R]:
-        """Executes one statement on a new cursor. In a pipeline, sends it without waiting.
-
-        Args:
-            sql: the statement.
-            params: a sequence of values, or a mapping for ``%(name)s``; None for a statement without parameters.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            The cursor, with the result.
-
-        Raises:
-            ProgrammingError: the parameters do not fit the statement.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
-        return await AsyncCursor(self, self.row_factory).execute(sql, params, timeout=timeout)
-
-    async def executemany(
-        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
-    ) -> AsyncCursor[R]:
-        """Executes one statement for every row of parameters, on a new cursor: all rows are applied, or none.
-
-        The error of a row has its number, from 0, as ``error.row``.
-
-        Args:
-            sql: the statement.
-            rows: the rows of parameters: any iterable, or Arrow data, such as a table or a data frame.
-            returning: keep what the statement returns, which this database cannot.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            The cursor, with the results.
-
-        Raises:
-            NotSupportedError: ``returning`` is true.
-            ProgrammingError: the parameters of a row do not fit the statement.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
-        return await AsyncCursor(self, self.row_factory).executemany(sql, rows, returning=returning, timeout=timeout)
-
-    async def fetchmany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
-        """Executes a query for every row of parameters, pipelined.
-
-        Args:
-            sql: the query.
-            rows: the rows of parameters, any iterable.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            All rows of all results, in one list.
-
-        Raises:
-            ProgrammingError: the parameters of a row do not fit the statement.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
-        cursor, out = AsyncCursor(self, self.row_factory), list[R]()
-        limit = until(timeout)
-        asked = deque[Any]()
-
-        async def take() -> None:
-            cursor._take(await self._wait(asked.popleft(), limit))
-            out.extend(cursor._all())
-
-        try:
-            for row in checked_rows(rows, "rows"):
-                asked.append(self._core.submit(sql, row))
-                if len(asked) >= defaults.INFORMIX_FETCHMANY_IN_FLIGHT:
-                    await take()
-            while asked:
-                await take()
-        except BaseException as error:
-            self._core.withdraw(error)
-            raise
-        finally:
-            # After an error the other results are not needed.
-            while asked and not self.closed:
-                self._core.wire.discard(asked.pop())
-        return out
-
     async def stream(
         self,
         sql: str,
@@ -205,7 +116,7 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
                     yield row
                 # blocking: yield from block
 
-    async def stream_blocks(
+    def stream_blocks(
         self,
         sql: str,
         params: Params = None,
@@ -237,39 +148,35 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: a wait was cancelled after ``timeout`` seconds.
         """
-        core = self._core
-        stream = Stream(core, fetch_bytes)
-        result = await self._run(stream.open(sql, params), timeout)
-        make = None
-        try:
-            if self.row_factory is not tuple_row:
-                make = row_maker(self.row_factory, columns_of(result).names)
-            while True:
-                stream.ask(result)
-                # blocking: if stream.ahead is not None:
-                # blocking:     self._push(0, timeout)
-                rows: Any = result.rows
-                if rows:
-                    yield rows if make is None else list(map(make, rows))
-                del rows
-                if stream.ahead is None:
-                    return
-                result = await self._run(stream.following(), timeout)
-        finally:
-            await self._run(stream.close(), timeout)
+        return self._declared(sql, params, fetch_bytes, timeout, partial(lists_of, self.row_factory))
 
-    async def _arrow_batches(
+    def _arrow_batches(
         self, sql: str, params: Params, sink: ArrowSink, timeout: float | None
     ) -> AsyncGenerator[ArrowBatch]:
-        stream = Stream(self._core, defaults.INFORMIX_FETCH_BYTES, sink)
+        return self._declared(sql, params, defaults.INFORMIX_FETCH_BYTES, timeout, partial(batches_of, sink), sink)
+
+    async def _declared(
+        self,
+        sql: str,
+        params: Params,
+        fetch_bytes: int,
+        timeout: float | None,
+        taking: Callable[[Result], Callable[[Result], Iterable[T]]],
+        sink: ArrowSink | None = None,
+    ) -> AsyncGenerator[T]:
+        """What is read from a cursor on the server, as what ``taking`` returns for the first result takes it of
+        each."""
+        stream = Stream(self._core, fetch_bytes, sink)
         result = await self._run(stream.open(sql, params), timeout)
         try:
+            taken_of = taking(result)
             while True:
                 stream.ask(result)
                 # blocking: if stream.ahead is not None:
                 # blocking:     self._push(0, timeout)
-                while (batch := sink.take()) is not None:
-                    yield batch
+                for taken in taken_of(result):
+                    yield taken
+                    del taken
                 if stream.ahead is None:
                     return
                 result = await self._run(stream.following(), timeout)
@@ -393,11 +300,3 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
     # blocking: @lock_wait.setter
     # blocking: def lock_wait(self, value: int) -> None:
     # blocking:     self._run(self._core.set_lock_wait(value))
-
-    async def _send_cancel(self) -> float | None:  # asyncio only
-        # What was written in this turn of the loop, uvloop sends at its end.
-        await asyncio.sleep(0)
-        return self._core.send_urgent()
-
-    # blocking: def _send_cancel(self, timeout: float) -> float | None:
-    # blocking:     return self._core.send_urgent()

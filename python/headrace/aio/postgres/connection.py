@@ -8,14 +8,13 @@ from collections.abc import AsyncIterator, Callable
 from typing import Any, TypeVar, overload
 
 from ..._shared.arguments import checked_callable, checked_whole
-from ..._shared.cursor_base import Params
 from ..._shared.limits import checked_seconds
 from ..._shared.modes import IsolationLevel
 from ...postgres.core import ConnectionCore
 from ...postgres.names import quote_name
 from ...rows import RowFactory
-from ...types import Notify, ParameterRows, Xid
-from .cancelling import AsyncCancelling
+from ...types import Notify, Xid
+from .._shared.scripts import LoopScripts
 from .copying import AsyncCopying
 from .cursor import AsyncCursor, AsyncServerCursor
 from .streaming import AsyncStreaming
@@ -24,16 +23,14 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], AsyncCancelling[R]):
+class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], LoopScripts[R]):
     """A connection to PostgreSQL. Tasks may share it: their requests are queued.
 
     As a context manager it commits at the end of the block, rolls back when the block raises an exception, and closes.
     """
 
     _core: ConnectionCore  # pyright: ignore[reportIncompatibleVariableOverride]
-
-    def _cursor(self, factory: RowFactory[T]) -> AsyncCursor[T]:
-        return AsyncCursor(self, factory)
+    _cursor_type: type[AsyncCursor[R]] = AsyncCursor  # pyright: ignore[reportIncompatibleVariableOverride]
 
     # executing
 
@@ -77,94 +74,6 @@ class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], AsyncCancelling[R]):
         if name is not None:
             return AsyncServerCursor(self, factory, name, scrollable, withhold)
         return AsyncCursor(self, factory)
-
-    async def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> AsyncCursor[R]:
-        """Executes one statement on a new cursor. In a pipeline, sends it without waiting.
-
-        Args:
-            sql: the statement.
-            params: a sequence of values, or a mapping for ``%(name)s``; None for a statement without parameters.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            The cursor, with the result.
-
-        Raises:
-            ProgrammingError: the parameters do not fit the statement.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
-        return await AsyncCursor(self, self.row_factory).execute(sql, params, timeout=timeout)
-
-    async def executemany(
-        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
-    ) -> AsyncCursor[R]:
-        """Executes one statement for every row of parameters, on a new cursor: all rows are applied, or none.
-
-        The error of a row has its number, from 0, as ``error.row``.
-
-        Args:
-            sql: the statement.
-            rows: the rows of parameters: any iterable, or Arrow data, such as a table or a data frame.
-            returning: keep what the statement returns, one result for each row.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            The cursor, with the results.
-
-        Raises:
-            ProgrammingError: the parameters of a row do not fit the statement.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
-        return await AsyncCursor(self, self.row_factory).executemany(sql, rows, returning=returning, timeout=timeout)
-
-    async def executescript(self, sql: str, *, timeout: float | None = None) -> AsyncCursor[R]:
-        """Executes statements separated by semicolons, without parameters, by the simple query protocol.
-
-        Args:
-            sql: the statements.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            A cursor with one result for each statement, in turn by ``nextset()``.
-
-        Raises:
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
-        cursor = AsyncCursor(self, self.row_factory)
-        await self._script(cursor, sql, timeout)
-        return cursor
-
-    async def fetchmany(self, sql: str, rows: ParameterRows, *, timeout: float | None = None) -> list[R]:
-        """Executes a query for every row of parameters, pipelined.
-
-        Args:
-            sql: the query.
-            rows: the rows of parameters: any iterable, or Arrow data, such as a table or a data frame.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            All rows of all results, in one list.
-
-        Raises:
-            ProgrammingError: the parameters of a row do not fit the statement.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
-        cursor = AsyncCursor(self, self.row_factory)
-        core = self._core
-        try:
-            cursor._set(await self._wait(core.submit_flat(sql, rows), timeout))
-        except BaseException as error:
-            core.withdraw(error)
-            raise
-        return cursor._all()
 
     # transactions
 

@@ -5,18 +5,18 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import weakref
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
+from functools import partial
 from itertools import islice
 from typing import Any, TypeVar
 
 from ... import defaults, errors
 from ..._native import ArrowBatch, ArrowSink, Result
-from ..._shared.arguments import row_maker
 from ..._shared.cursor_base import Params
+from ..._shared.received import batches_of, lists_of
 from ...postgres.connection_base import PostgresBase
 from ...postgres.core import ConnectionCore
 from ...postgres.streams import BUSY, Reading
-from ...rows import tuple_row
 from .._shared.connection import LoopConnection
 from .._shared.waiting import look_at
 
@@ -143,60 +143,39 @@ class AsyncStreaming(PostgresBase[R], LoopConnection[R]):
                     yield row
                 # blocking: yield from rows
 
-    async def _stream(self, reading: Reading, timeout: float | None, gate: Any = None) -> AsyncGenerator[list[R]]:
+    def _stream(self, reading: Reading, timeout: float | None, gate: Any = None) -> AsyncGenerator[list[R]]:
+        return self._portal(reading, timeout, partial(lists_of, self.row_factory), gate)
+
+    def _arrow_batches(
+        self, sql: str, params: Params, sink: ArrowSink, timeout: float | None
+    ) -> AsyncGenerator[ArrowBatch]:
+        reading = Reading(self._core, sql, params, sink.fetch_rows(), sink)
+        return self._watched(reading, self._portal(reading, timeout, partial(batches_of, sink)))
+
+    async def _portal(
+        self,
+        reading: Reading,
+        timeout: float | None,
+        taking: Callable[[Result], Callable[[Result], Iterable[T]]],
+        gate: Any = None,
+    ) -> AsyncGenerator[T]:
+        """What is read from a portal, as what ``taking`` returns for the first result takes it of each."""
         reading.loop = asyncio.get_running_loop()  # asyncio only
         gate = gate or self._gate(reading, BUSY)
         told = True
         try:
             result: Result = await self._wait(reading.begin(), timeout)
             reading.first(result, gate)
-            assert result.columns is not None, "first() has looked"
-            make = None if self.row_factory is tuple_row else row_maker(self.row_factory, result.columns.names)
+            taken_of = taking(result)
             while True:
                 asked = reading.ahead(result)
                 for ticket in asked:  # asyncio only
                     ticket.add_done_callback(look_at)
                 # blocking: if asked:
                 # blocking:     self._push(0, timeout)
-                rows: Any = result.rows
-                if rows:
-                    yield rows if make is None else list(map(make, rows))
-                    # Another task may go on with it.
-                    gate.pass_on()
-                del rows
-                if not result.suspended:
-                    told = False
-                    return
-                result = await self._next_block(reading, timeout)
-        except GeneratorExit:
-            told = False
-            raise
-        finally:
-            await self._end_reading(reading, timeout, told)
-
-    def _arrow_batches(
-        self, sql: str, params: Params, sink: ArrowSink, timeout: float | None
-    ) -> AsyncGenerator[ArrowBatch]:
-        reading = Reading(self._core, sql, params, sink.fetch_rows(), sink)
-        return self._watched(reading, self._stream_batches(reading, sink, timeout))
-
-    async def _stream_batches(
-        self, reading: Reading, sink: ArrowSink, timeout: float | None
-    ) -> AsyncGenerator[ArrowBatch]:
-        reading.loop = asyncio.get_running_loop()  # asyncio only
-        gate = self._gate(reading, BUSY)
-        told = True
-        try:
-            result: Result = await self._wait(reading.begin(), timeout)
-            reading.first(result, gate)
-            while True:
-                asked = reading.ahead(result)
-                for ticket in asked:  # asyncio only
-                    ticket.add_done_callback(look_at)
-                # blocking: if asked:
-                # blocking:     self._push(0, timeout)
-                while (batch := sink.take()) is not None:
-                    yield batch
+                for taken in taken_of(result):
+                    yield taken
+                    del taken
                     # Another task may go on with it.
                     gate.pass_on()
                 if not result.suspended:
