@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import importlib
 import inspect
+import pkgutil
 import re
 import textwrap
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import headrace
 from headrace._shared.databases import DATABASES
 from headrace.aio.pool import AsyncConnectionPool
 from headrace.pool import ConnectionPool
@@ -22,6 +26,7 @@ MODULES = (
 )
 """Those of headrace's own interface. That of ``headrace.compat`` is MySQLdb's, and that of ``headrace.sqlalchemy``
 SQLAlchemy's: their documentation describes it."""
+ROOT = Path(__file__).parents[2]
 NOT_VERBS = {"Always", "Previous", "This", "Various"}
 
 
@@ -37,16 +42,16 @@ def members(name: str) -> Iterator[tuple[str, Any]]:
             yield each, item
 
 
-def reachable() -> dict[str, tuple[Callable[..., Any], bool]]:
-    """Functions and methods by the place of their definition, and whether each is a property."""
-    found: dict[str, tuple[Callable[..., Any], bool]] = {}
+def reachable() -> dict[str, tuple[Callable[..., Any], property | None]]:
+    """Functions and methods by the place of their definition, and the property of those that are one's."""
+    found: dict[str, tuple[Callable[..., Any], property | None]] = {}
     classes: list[type] = []
     for module in MODULES:
         for _, item in members(module):
             if inspect.isclass(item):
                 classes.append(item)
             elif inspect.isfunction(item):
-                found[f"{item.__module__}.{item.__qualname__}"] = inspect.unwrap(item), False
+                found[f"{item.__module__}.{item.__qualname__}"] = inspect.unwrap(item), None
     for owner in classes:
         for name in dir(owner):
             raw = inspect.getattr_static(owner, name)
@@ -55,12 +60,12 @@ def reachable() -> dict[str, tuple[Callable[..., Any], bool]]:
             method = raw.fget if isinstance(raw, property) else raw
             if not name.startswith("_") and inspect.isfunction(method) and method.__module__.startswith("headrace"):
                 method = inspect.unwrap(method)
-                found[f"{method.__module__}.{method.__qualname__}"] = method, isinstance(raw, property)
+                found[f"{method.__module__}.{method.__qualname__}"] = method, raw if isinstance(raw, property) else None
     return found
 
 
 REACHABLE = reachable()
-METHODS = sorted(name for name, (_, is_property) in REACHABLE.items() if not is_property)
+METHODS = sorted(name for name, (_, attribute) in REACHABLE.items() if attribute is None)
 
 
 def sections(doc: str) -> dict[str, str]:
@@ -132,10 +137,11 @@ def section_problems(function: Callable[..., Any]) -> Iterator[str]:
 @pytest.mark.parametrize("module", sorted({function.__module__ for function, _ in REACHABLE.values()}))
 def test_functions_of_module_explain_parameters_results_and_errors(module: str) -> None:
     problems = []
-    for name, (function, is_property) in sorted(REACHABLE.items()):
+    for name, (function, attribute) in sorted(REACHABLE.items()):
         if function.__module__ == module:
-            problems += [(name, each) for each in docstring_problems(inspect.getdoc(function) or "", is_property)]
-            if not is_property:
+            doc = inspect.getdoc(attribute or function) or ""
+            problems += [(name, each) for each in docstring_problems(doc, attribute is not None)]
+            if attribute is None:
                 problems += [(name, each) for each in section_problems(function)]
     assert not problems, "\n".join(f"{name}: {each}" for name, each in problems)
 
@@ -143,3 +149,47 @@ def test_functions_of_module_explain_parameters_results_and_errors(module: str) 
 @pytest.mark.parametrize("pool", [ConnectionPool, AsyncConnectionPool])
 def test_every_parameter_of_a_pool_is_explained(pool: type) -> None:
     assert entries(sections(inspect.getdoc(pool) or "")["Args"]) == set(inspect.signature(pool).parameters)
+
+
+def classes() -> dict[str, type]:
+    """All classes of the package by module and name."""
+    found: dict[str, type] = {}
+    for module in pkgutil.walk_packages(headrace.__path__, "headrace."):
+        with contextlib.suppress(ModuleNotFoundError):  # of a library that is not installed
+            found |= {
+                f"{module.name}.{name}": item
+                for name, item in vars(importlib.import_module(module.name)).items()
+                if inspect.isclass(item) and item.__module__ == module.name
+            }
+    return found
+
+
+def own_docstring(item: Any) -> str:
+    """The docstring that stands in the source of a class, method or property."""
+    if isinstance(item, property):
+        item = item.fget
+    elif isinstance(item, (classmethod, staticmethod)):
+        item = item.__func__
+    return inspect.cleandoc(item.__doc__ or "") if inspect.isfunction(item) or inspect.isclass(item) else ""
+
+
+def test_no_docstring_repeats_that_of_a_base() -> None:
+    """``help()``, editors and the reference show a base's docstring where a class or method has none of its own."""
+    repeated = []
+    for name, kind in classes().items():
+        for member, item in (("", kind), *vars(kind).items()):
+            bases = [base for base in kind.__mro__[1:] if base.__module__.startswith("headrace")]
+            above = [vars(base).get(member) if member else base for base in bases]
+            inherited = next((doc for base in above if (doc := own_docstring(base))), "")
+            if own_docstring(item) and own_docstring(item) == inherited:
+                repeated.append(f"{name}.{member}")
+    assert not repeated
+
+
+def test_reference_shows_docstring_of_base() -> None:
+    griffe = pytest.importorskip("griffe")
+    extension = griffe.load_extensions(str(ROOT / "docs/_tools/roles.py"))
+    modules = {"base.py": 'class A:\n    def f(self):\n        """Does :meth:`f`."""\n'}
+    modules["own.py"] = "from package.base import A\nclass B(A):\n    def f(self):\n        return 1\n"
+    with griffe.temporary_visited_package("package", modules, extensions=extension, resolve_aliases=True) as package:
+        assert package["own.B.f"].docstring.value == "Does `f()`."

@@ -33,6 +33,11 @@ class BlockingCursor(CursorBase[R]):
         CursorBase.__init__(self, connection._core, row_factory)  # pyright: ignore[reportUnknownMemberType]
         self._connection = connection
 
+    @property
+    def connection(self) -> Any:
+        """The connection to which the cursor belongs."""
+        return self._connection
+
     def _script(self, sql: str) -> None:
         self._connection._script(self, sql, None)
 
@@ -240,7 +245,8 @@ class BlockingCursor(CursorBase[R]):
         """Returns the next row.
 
         Args:
-            timeout: seconds to wait for the result of a pipelined statement; None for ``command_timeout``.
+            timeout: seconds to wait for the result of a pipelined statement, or for rows that are still at the server;
+                None for ``command_timeout``, ``math.inf`` for no limit.
 
         Returns:
             The row, or None after the last.
@@ -248,8 +254,10 @@ class BlockingCursor(CursorBase[R]):
         Raises:
             InterfaceError: the cursor is closed.
             ProgrammingError: nothing was executed, or the statement returned no rows.
-            DatabaseError: a pipelined statement failed.
-            TimeoutError: a pipelined statement was cancelled after ``timeout`` seconds.
+            InvalidCursorName: the cursor is open on the server, and has ended with its transaction.
+            DatabaseError: a pipelined statement failed, or the server refused to send rows.
+            ConnectionClosed: the connection was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         if self._pending is not None:
             self._resolve(timeout)
@@ -260,7 +268,8 @@ class BlockingCursor(CursorBase[R]):
 
         Args:
             size: number of rows, None for ``arraysize``; at the end there may be fewer.
-            timeout: seconds to wait for the result of a pipelined statement; None for ``command_timeout``.
+            timeout: seconds to wait for the result of a pipelined statement, or for rows that are still at the server;
+                None for ``command_timeout``, ``math.inf`` for no limit.
 
         Returns:
             A list of rows, empty after the last.
@@ -268,8 +277,10 @@ class BlockingCursor(CursorBase[R]):
         Raises:
             InterfaceError: the cursor is closed.
             ProgrammingError: nothing was executed, or the statement returned no rows.
-            DatabaseError: a pipelined statement failed.
-            TimeoutError: a pipelined statement was cancelled after ``timeout`` seconds.
+            InvalidCursorName: the cursor is open on the server, and has ended with its transaction.
+            DatabaseError: a pipelined statement failed, or the server refused to send rows.
+            ConnectionClosed: the connection was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         if self._pending is not None:
             self._resolve(timeout)
@@ -281,7 +292,8 @@ class BlockingCursor(CursorBase[R]):
         """Returns all remaining rows.
 
         Args:
-            timeout: seconds to wait for the result of a pipelined statement; None for ``command_timeout``.
+            timeout: seconds to wait for the result of a pipelined statement, or for rows that are still at the server;
+                None for ``command_timeout``, ``math.inf`` for no limit.
 
         Returns:
             A list of rows, empty after the last.
@@ -289,8 +301,10 @@ class BlockingCursor(CursorBase[R]):
         Raises:
             InterfaceError: the cursor is closed.
             ProgrammingError: nothing was executed, or the statement returned no rows.
-            DatabaseError: a pipelined statement failed.
-            TimeoutError: a pipelined statement was cancelled after ``timeout`` seconds.
+            InvalidCursorName: the cursor is open on the server, and has ended with its transaction.
+            DatabaseError: a pipelined statement failed, or the server refused to send rows.
+            ConnectionClosed: the connection was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         if self._pending is not None:
             self._resolve(timeout)
@@ -309,7 +323,8 @@ class BlockingCursor(CursorBase[R]):
         """Moves to the next result, of several statements in one text or of a batch with ``returning``.
 
         Args:
-            timeout: seconds to wait for the result of a pipelined statement; None for ``command_timeout``.
+            timeout: seconds to wait for the result of a pipelined statement, or for rows that are still at the server;
+                None for ``command_timeout``, ``math.inf`` for no limit.
 
         Returns:
             True, or None if there is no other result.
@@ -317,7 +332,8 @@ class BlockingCursor(CursorBase[R]):
         Raises:
             InterfaceError: the cursor is closed.
             DatabaseError: a pipelined statement failed.
-            TimeoutError: a pipelined statement was cancelled after ``timeout`` seconds.
+            ConnectionClosed: the connection was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds.
         """
         if self._pending is not None:
             self._resolve(timeout)
@@ -343,10 +359,10 @@ class BlockingCursor(CursorBase[R]):
         self._scroll(value, mode)
 
     def close(self, *, timeout: float | None = None) -> None:
-        """Closes the cursor and frees its result.
+        """Closes the cursor, on the server too if it is open there, and frees its result.
 
         Args:
-            timeout: seconds to wait for the server, for a cursor that is open there; None for ``command_timeout``.
+            timeout: seconds to wait for a server on which it is open; None for ``command_timeout``.
 
         Raises:
             TimeoutError: the server did not answer within ``timeout`` seconds.

@@ -40,13 +40,11 @@ class BlockingStreamCursor(BlockingCursor[R]):
 
     @property
     def description(self) -> list[Column] | None:
-        """The columns of the result, or None if the last statement returned no rows."""
         columns = self._received.columns
         return super().description if columns is None else self._core.describe(columns)
 
     @property
     def rownumber(self) -> int | None:
-        """The index of the next row, from 0; None without a result."""
         return None if self._rows is None else self._passed + self._position
 
     def execute(self: Self, sql: str, params: Params = None, *, timeout: float | None = None) -> Self:
@@ -120,43 +118,12 @@ class BlockingStreamCursor(BlockingCursor[R]):
         return True
 
     def fetchone(self, *, timeout: float | None = None) -> R | None:
-        """Returns the next row; receives a block if necessary.
-
-        Args:
-            timeout: ignored; that of :meth:`execute` limits each wait.
-
-        Returns:
-            The row, or None after the last.
-
-        Raises:
-            InterfaceError: the cursor is closed.
-            ProgrammingError: nothing was executed, the statement returned no rows, or the stream was interrupted.
-            DatabaseError: the server stopped the statement.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the wait was cancelled after the seconds given to :meth:`execute`.
-        """
         self._check()
         if self._position >= len(self._rows or ()):
             self._next_block()
         return self._one()  # type: ignore[no-any-return]
 
     def fetchmany(self, size: int | None = None, *, timeout: float | None = None) -> list[R]:
-        """Returns the next rows.
-
-        Args:
-            size: number of rows, None for ``arraysize``; at the end there may be fewer.
-            timeout: ignored; that of :meth:`execute` limits each wait.
-
-        Returns:
-            A list of rows, empty after the last.
-
-        Raises:
-            InterfaceError: the cursor is closed.
-            ProgrammingError: nothing was executed, the statement returned no rows, or the stream was interrupted.
-            DatabaseError: the server stopped the statement.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the wait was cancelled after the seconds given to :meth:`execute`.
-        """
         wanted = self._wanted(size)
         out = self._many(wanted)
         while len(out) < wanted and self._next_block():
@@ -164,38 +131,12 @@ class BlockingStreamCursor(BlockingCursor[R]):
         return out
 
     def fetchall(self, *, timeout: float | None = None) -> list[R]:
-        """Returns all remaining rows.
-
-        Args:
-            timeout: ignored; that of :meth:`execute` limits each wait.
-
-        Returns:
-            A list of rows, empty after the last.
-
-        Raises:
-            InterfaceError: the cursor is closed.
-            ProgrammingError: nothing was executed, the statement returned no rows, or the stream was interrupted.
-            DatabaseError: the server stopped the statement.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the wait was cancelled after the seconds given to :meth:`execute`.
-        """
         out = self._many(len(self._rows or ()))
         while self._next_block():
             out += self._many(len(self._rows or ()))
         return out
 
     def nextset(self, *, timeout: float | None = None) -> bool | None:
-        """Returns None: there is one result. Its remaining rows are dropped.
-
-        Args:
-            timeout: ignored; that of :meth:`execute` limits each wait.
-
-        Returns:
-            None.
-
-        Raises:
-            InterfaceError: the cursor is closed.
-        """
         self._check()
         self._forget()
         return None
@@ -224,14 +165,6 @@ class BlockingStreamCursor(BlockingCursor[R]):
             blocks.close()
 
     def close(self, *, timeout: float | None = None) -> None:
-        """Closes the cursor; rows that were not fetched are dropped.
-
-        Args:
-            timeout: ignored; that of :meth:`execute` limits each wait.
-
-        Raises:
-            TimeoutError: the server did not answer within the seconds given to :meth:`execute`.
-        """
         if not self._closed:
             self._forget()
         super().close()

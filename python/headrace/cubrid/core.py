@@ -142,8 +142,6 @@ def returned_arguments(row: Sequence[Any], arguments: Sequence[Any]) -> list[Any
 
 
 class CubridCore(Core):
-    """State and flows of a connection."""
-
     wire: CubridWire  # pyright: ignore[reportIncompatibleVariableOverride]
     reset_modes = resets.MODES
     attributes = resets.ATTRIBUTES
@@ -195,7 +193,6 @@ class CubridCore(Core):
         self.altered = True
 
     def change(self, name: str, value: Any) -> Flow[None]:
-        """Changes an attribute, on the server too."""
         if name == "autocommit":
             yield from super().change(name, value)
         elif name == "lock_timeout":
@@ -265,15 +262,12 @@ class CubridCore(Core):
     # statements
 
     def submit(self, sql: str, params: Params) -> Any:
-        """Queues one statement."""
         return self.wire.execute(sql, params, self.begins)
 
     def submit_first(self, sql: str, params: Params) -> Any:
-        """Queues one statement of whose result only the first row is kept."""
         return self.wire.execute(sql, params, self.begins, True)
 
     def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> Any:
-        """Queues one statement whose rows become Arrow record batches."""
         return self.wire.execute(sql, params, begin=self.begins, arrow=arrow)
 
     def cancel_request(self, password: str | None) -> MessageRequest | None:
@@ -292,7 +286,6 @@ class CubridCore(Core):
         return partial(self.wire.execute, sql, params, begin=self.begins, block=size, arrow=arrow)
 
     def submit_batch(self, sql: str, rows: ParameterRows, returning: bool) -> Any:
-        """Queues a batch."""
         if returning:
             raise NotSupportedError("CUBRID has no RETURNING, so a batch returns no rows")
         return self.wire.execute_batch(sql, rows, begin=self.begins)
@@ -302,7 +295,6 @@ class CubridCore(Core):
         return self.submit(sql, None)
 
     def describe(self, columns: Columns) -> list[Column]:
-        """PEP 249's description of a result."""
         return [
             Column(
                 name,
@@ -351,7 +343,6 @@ class CubridCore(Core):
             yield from each(self.wire.verb("rollback", owed=True))
 
     def where(self) -> str:
-        """User, server and database, for messages."""
         options = self.options
         host, port = self.wire_options["server_name"], self.wire_options["tcp"][1]
         return f"{options.user}@{host}:{port}/{options.database}"

@@ -34,7 +34,6 @@ class Cursor(BlockingCursor[R]):
 
     @property
     def connection(self) -> Connection[Any]:
-        """The connection to which the cursor belongs."""
         return self._connection  # type: ignore[no-any-return]
 
     @property
@@ -113,5 +112,4 @@ class ServerCursor(Declared, BlockingServerCursor[R]):
 
     @property
     def connection(self) -> Connection[Any]:
-        """The connection to which the cursor belongs."""
         return self._connection  # type: ignore[no-any-return]

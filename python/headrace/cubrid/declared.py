@@ -38,7 +38,6 @@ class Declared(ServerCursorBase):
     # opening and closing
 
     def _opening(self, sql: str, params: Params) -> Flow[None]:
-        """Opens it for a query."""
         self._check()
         yield from self._closing()
         core = self._core
@@ -61,7 +60,6 @@ class Declared(ServerCursorBase):
         self._page, self._page_begin = result.rows or [], begin
 
     def _closing(self) -> Flow[None]:
-        """Closes it on the server."""
         if self._open:
             self._open = False
             self._page = []
@@ -104,7 +102,6 @@ class Declared(ServerCursorBase):
         return result
 
     def _taking(self, size: int | None) -> Flow[list[Any]]:
-        """The next ``size`` rows, all that are left for None."""
         self._must_be_open()
         left = max(0, self._total - self._next + 1)
         wanted = left if size is None else min(size, left)
@@ -123,8 +120,6 @@ class Declared(ServerCursorBase):
     # moving
 
     def _landing(self, row: int | None) -> Flow[Any]:
-        """The row with this number, counted from 1, or the last one; the next fetch continues after it. None outside of
-        the result."""
         self._must_be_open()
         row = self._total if row is None else row
         if not 1 <= row <= self._total:
@@ -135,7 +130,6 @@ class Declared(ServerCursorBase):
         return rows[0] if self._make is None else self._make(rows[0])
 
     def _moving(self, value: int, mode: str) -> Flow[None]:
-        """PEP 249's scroll, within the result."""
         self._must_be_open()
         if mode not in ("relative", "absolute"):
             raise ProgrammingError(f"scroll mode {mode!r} is neither 'relative' nor 'absolute'")
@@ -148,6 +142,4 @@ class Declared(ServerCursorBase):
 
     @property
     def current(self) -> int:
-        """The number of the current row, from 1: 0 before the first row, and the number of rows plus 1 after the
-        last."""
         return self._next - 1

@@ -61,8 +61,6 @@ def signature(routine: str) -> str:
 
 
 class InformixCore(Core):
-    """State and flows of a connection."""
-
     wire: InformixWire  # pyright: ignore[reportIncompatibleVariableOverride]
     reset_modes = resets.MODES
     attributes = resets.ATTRIBUTES
@@ -98,7 +96,6 @@ class InformixCore(Core):
         self.altered = True
 
     def change(self, name: str, value: Any) -> Flow[None]:
-        """Changes an attribute, on the server too."""
         if name == "autocommit":
             yield from super().change(name, value)
         elif value is None:
@@ -109,19 +106,15 @@ class InformixCore(Core):
     # statements
 
     def submit(self, sql: str, params: Params) -> Any:
-        """Queues one statement."""
         return self.wire.execute(sql, params, self.begins)
 
     def submit_first(self, sql: str, params: Params) -> Any:
-        """Queues one statement of whose result only the first row is kept."""
         return self.wire.execute(sql, params, self.begins, True)
 
     def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> Any:
-        """Queues one statement whose rows become Arrow record batches."""
         return self.wire.execute(sql, params, begin=self.begins, arrow=arrow)
 
     def submit_batch(self, sql: str, rows: ParameterRows, returning: bool) -> Any:
-        """Queues a batch."""
         if returning:
             raise NotSupportedError("Informix has no RETURNING, so a batch returns no rows")
         return self.wire.execute_batch(sql, rows, begin=self.begins)
@@ -145,7 +138,6 @@ class InformixCore(Core):
                 look()
 
     def describe(self, columns: Columns) -> list[Column]:
-        """PEP 249's description of a result."""
         return [
             Column(name, TypeCode(sql, number, re.split(r"[ (]", sql)[0].lower()), None, size, precision, scale, null)
             for name, number, sql, size, precision, scale, null in columns.fields
@@ -158,7 +150,6 @@ class InformixCore(Core):
         return True
 
     def check_enter(self) -> None:
-        """Raises where no block can begin."""
         if self.wire.session()[3] == "none":
             raise NotSupportedError("the database has no transactions (it is not logged)")
 
@@ -189,7 +180,6 @@ class InformixCore(Core):
             yield from each(self.wire.verb("rollback", owed=True))
 
     def where(self) -> str:
-        """User, server and database, for messages."""
         options = self.options
         return f"{options.user}@{options.host or ''}:{options.port or ''}/{options.database or ''} on {options.server}"
 

@@ -29,7 +29,6 @@ class Cursor(BlockingCursor[R]):
 
     @property
     def connection(self) -> Connection[Any]:
-        """The connection to which the cursor belongs."""
         return self._connection  # type: ignore[no-any-return]
 
     def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> Sequence[Any]:
@@ -75,5 +74,4 @@ class ServerCursor(Declared, BlockingServerCursor[R]):
 
     @property
     def connection(self) -> Connection[Any]:
-        """The connection to which the cursor belongs."""
         return self._connection  # type: ignore[no-any-return]

@@ -42,7 +42,6 @@ class Declared(ServerCursorBase):
     # opening and closing
 
     def _opening(self, sql: str, params: Params) -> Flow[None]:
-        """Opens it for a query."""
         self._check()
         yield from self._closing()
         core = self._core
@@ -70,7 +69,6 @@ class Declared(ServerCursorBase):
             self._make = row_maker(self._row_factory, columns_of(result).names)
 
     def _closing(self) -> Flow[None]:
-        """Closes it on the server."""
         if self._open:
             self._open = False
             self._clear()
@@ -89,7 +87,6 @@ class Declared(ServerCursorBase):
     # reading on
 
     def _taking(self, size: int | None) -> Flow[list[Any]]:
-        """The next ``size`` rows, all that are left for None."""
         self._must_be_open()
         if self.scrollable:
             return (yield from self._by_number(size))
@@ -121,8 +118,6 @@ class Declared(ServerCursorBase):
     # moving
 
     def _landing(self, row: int | None) -> Flow[Any]:
-        """The row with this number, counted from 1, or the last one; the next fetch continues after it. None outside of
-        the result."""
         self._must_be_open()
         if not self.scrollable:
             raise NotSupportedError("the cursor is not scrollable: open it with cursor(name, scrollable=True)")
@@ -141,7 +136,6 @@ class Declared(ServerCursorBase):
         return self._made(result.rows)[0]
 
     def _moving(self, value: int, mode: str) -> Flow[None]:
-        """PEP 249's scroll, within the result."""
         self._must_be_open()
         if mode not in ("relative", "absolute"):
             raise ProgrammingError(f"scroll mode {mode!r} is neither 'relative' nor 'absolute'")

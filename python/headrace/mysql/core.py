@@ -92,8 +92,6 @@ class ServerWarning(NamedTuple):
 
 
 class MySqlCore(Core):
-    """State and flows of a connection."""
-
     wire: MySqlWire  # pyright: ignore[reportIncompatibleVariableOverride]
     reset_modes = resets.MODES
     attributes = resets.ATTRIBUTES
@@ -143,15 +141,12 @@ class MySqlCore(Core):
     # statements
 
     def submit(self, sql: str, params: Params) -> Any:
-        """Queues one statement."""
         return self.wire.execute(sql, params, self.text)
 
     def submit_first(self, sql: str, params: Params) -> Any:
-        """Queues one statement of whose result only the first row is kept."""
         return self.wire.execute(sql, params, self.text, True)
 
     def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> Any:
-        """Queues one statement whose rows become Arrow record batches."""
         return self.wire.execute(sql, params, text=self.text, arrow=arrow)
 
     def stream_request(self, sql: str, params: Params, size: int, arrow: ArrowSink | None = None) -> partial[Any]:
@@ -166,7 +161,6 @@ class MySqlCore(Core):
         return self.wire.open_cursor(sql, params, size)
 
     def submit_batch(self, sql: str, rows: ParameterRows, returning: bool) -> Any:
-        """Queues a batch."""
         return self.wire.execute_batch(sql, rows, returning=returning, text=self.text)
 
     def submit_flat(self, sql: str, rows: ParameterRows) -> Any:
@@ -178,7 +172,6 @@ class MySqlCore(Core):
         return self.wire.query(sql)
 
     def describe(self, columns: Columns) -> list[Column]:
-        """PEP 249's description of a result."""
         return [
             Column(
                 name,
@@ -418,7 +411,6 @@ class MySqlCore(Core):
         self.wire.take_role_changed()
 
     def where(self) -> str:
-        """User, server and database, for messages."""
         options = self.options
         place = options.socket or ",".join(f"[{h}]:{p}" if ":" in h else f"{h}:{p}" for h, p in options.hosts)
         return f"{options.user}@{place}/{options.database or ''}"

@@ -29,7 +29,6 @@ class Cursor(BlockingCursor[R]):
 
     @property
     def connection(self) -> Connection[Any]:
-        """The connection to which the cursor belongs."""
         return self._connection  # type: ignore[no-any-return]
 
     @property

@@ -62,8 +62,6 @@ def _xid(given: Xid | str) -> Xid:
 
 
 class ConnectionCore(Core):
-    """State and flows of a connection."""
-
     wire: PostgresWire  # pyright: ignore[reportIncompatibleVariableOverride]
     reset_modes = resets.MODES
     attributes = resets.ATTRIBUTES
@@ -107,7 +105,6 @@ class ConnectionCore(Core):
         return self.is_postgres
 
     def modes(self) -> Modes:
-        """The modes of a transaction that begins."""
         return self.isolation_level, self.read_only, self.deferrable
 
     def begin_statement(self) -> str:
@@ -120,7 +117,6 @@ class ConnectionCore(Core):
         self.begin = self.begin_statement() if self.begins else None
 
     def set_mode(self, name: str, value: Any) -> None:
-        """Sets autocommit or a transaction mode; only between transactions."""
         if name == "isolation_level" and value is not None:
             value = str(value).replace("_", " ").lower()
             if value not in ISOLATION_LEVELS:
@@ -128,7 +124,6 @@ class ConnectionCore(Core):
         super().set_mode(name, value)
 
     def check_end(self, rollback: bool) -> None:
-        """Raises where commit() or rollback() cannot be called."""
         if self.tpc is not None and not self.wire.closed:
             raise ProgrammingError("inside a two-phase transaction use tpc_commit() or tpc_rollback()")
         super().check_end(rollback)
@@ -146,7 +141,6 @@ class ConnectionCore(Core):
             check_committed(answers[0])
 
     def check_enter(self) -> None:
-        """Raises where no block can begin."""
         if self.tpc is not None:
             raise ProgrammingError("transaction() cannot be used inside a two-phase transaction")
 
@@ -226,26 +220,21 @@ class ConnectionCore(Core):
     # statements
 
     def submit(self, sql: str, params: Params) -> Any:
-        """Queues one statement."""
         return self.wire.execute(sql, params, self.begin, self.named)
 
     def submit_first(self, sql: str, params: Params) -> Any:
-        """Queues one statement of whose result only the first row is kept."""
         return self.wire.execute(sql, params, self.begin, self.named, True)
 
     def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> Any:
-        """Queues one statement whose rows become Arrow record batches."""
         return self.wire.execute(sql, params, prelude=self.begin, named=self.named, arrow=arrow)
 
     def submit_pipelined(self, pipeline: Pipelined, sql: str, params: Params) -> Any:
-        """Queues one statement of a pipeline."""
         ticket = self.wire.execute(sql, params, self.begin, self.named, False, pipeline.sync, True, pipeline.number)
         # Not where that is refused: in a COPY the pipeline's end would wait for the end of the COPY.
         pipeline.unanswered = not pipeline.sync
         return ticket
 
     def submit_batch_pipelined(self, pipeline: Pipelined, sql: str, rows: ParameterRows, returning: bool) -> Any:
-        """Queues a batch of a pipeline."""
         return self.wire.execute_batch(
             sql, rows, prelude=self.begin, named=self.named, returning=returning, pipeline=pipeline.number
         )
@@ -255,7 +244,6 @@ class ConnectionCore(Core):
         return self.wire.script(sql, prelude=self.begin)
 
     def submit_batch(self, sql: str, rows: ParameterRows, returning: bool) -> Any:
-        """Queues a batch."""
         return self.wire.execute_batch(
             sql,
             rows,
@@ -275,7 +263,6 @@ class ConnectionCore(Core):
         return SessionRequest(partial(PostgresWire, options), self.wire_options, PostgresWire.notified, by_close=True)
 
     def round_trip(self) -> Any:
-        """Queues a round trip that changes nothing."""
         return self.wire.sync()
 
     def settle(self) -> Any:
@@ -295,7 +282,6 @@ class ConnectionCore(Core):
         return self.wire.sync()
 
     def describe(self, columns: Columns) -> list[Column]:
-        """PEP 249's description of a result."""
         return description(self, columns)
 
     # what comes unasked
@@ -372,7 +358,6 @@ class ConnectionCore(Core):
         return not major.isdigit() or int(major) >= 12
 
     def where(self) -> str:
-        """User, server and database, for messages."""
         return f"{self.options.user}@{self.options.hosts[0]}/{self.options.dbname}"
 
     # closing down

@@ -38,7 +38,6 @@ class Cursor(BlockingCursor[R]):
 
     @property
     def connection(self) -> Connection[Any]:
-        """The connection to which the cursor belongs."""
         return self._connection  # type: ignore[no-any-return]
 
     def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> Sequence[Any]:
@@ -186,21 +185,6 @@ class ServerCursor(Cursor[R]):
         self._set(self._use("FETCH", what, limit))
 
     def fetchone(self, *, timeout: float | None = None) -> R | None:
-        """Returns the next row; fetches a block of ``itersize`` rows if necessary.
-
-        Args:
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            The row, or None after the last.
-
-        Raises:
-            InterfaceError: the cursor is closed.
-            ProgrammingError: the cursor was not executed, or ``itersize`` is below 1.
-            InvalidCursorName: the cursor has ended with its transaction.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
         self._check()
         if self._position >= len(self._rows or ()) and not self._exhausted:
             self._fetch_block(forward(self.itersize), timeout)
@@ -208,22 +192,6 @@ class ServerCursor(Cursor[R]):
         return super().fetchone()
 
     def fetchmany(self, size: int | None = None, *, timeout: float | None = None) -> list[R]:
-        """Returns the next rows.
-
-        Args:
-            size: number of rows, None for ``arraysize``; at the end there may be fewer.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            A list of rows, empty after the last.
-
-        Raises:
-            InterfaceError: the cursor is closed.
-            ProgrammingError: the cursor was not executed.
-            InvalidCursorName: the cursor has ended with its transaction.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
         self._check()
         wanted = self._wanted(size)
         out = self._many(wanted)
@@ -235,21 +203,6 @@ class ServerCursor(Cursor[R]):
         return out
 
     def fetchall(self, *, timeout: float | None = None) -> list[R]:
-        """Returns all remaining rows.
-
-        Args:
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            A list of rows, empty after the last.
-
-        Raises:
-            InterfaceError: the cursor is closed.
-            ProgrammingError: the cursor was not executed.
-            InvalidCursorName: the cursor has ended with its transaction.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
         self._check()
         out = self._all()
         if not self._exhausted:
@@ -291,14 +244,6 @@ class ServerCursor(Cursor[R]):
             self._connection._wait(ended, limit)
 
     def close(self, *, timeout: float | None = None) -> None:
-        """Closes the cursor on the server, and frees its result.
-
-        Args:
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Raises:
-            TimeoutError: the server did not answer within ``timeout`` seconds.
-        """
         if not self._closed:
             self._forget(timeout)
         super().close()

@@ -187,15 +187,12 @@ class ServerCursor(Cursor):
         return
 
     def fetchone(self) -> Any:
-        """The next row, or None."""
         return wait(self._cursor.fetchone())
 
     def fetchmany(self, size: int | None = None) -> list[Any]:
-        """The next rows, at most ``size``."""
         return wait(self._cursor.fetchmany(size))
 
     def fetchall(self) -> list[Any]:
-        """All rows that are left."""
         return wait(self._cursor.fetchall())
 
     def close(self) -> None:

@@ -32,6 +32,11 @@ class LoopCursor(CursorBase[R]):
         CursorBase.__init__(self, connection._core, row_factory)  # pyright: ignore[reportUnknownMemberType]
         self._connection = connection
 
+    @property
+    def connection(self) -> Any:
+        """The connection to which the cursor belongs."""
+        return self._connection
+
     async def _script(self, sql: str) -> None:
         await self._connection._script(self, sql, None)
 
@@ -247,7 +252,8 @@ class LoopCursor(CursorBase[R]):
         """Returns the next row.
 
         Args:
-            timeout: seconds to wait for the result of a pipelined statement; None for ``command_timeout``.
+            timeout: seconds to wait for the result of a pipelined statement, or for rows that are still at the server;
+                None for ``command_timeout``, ``math.inf`` for no limit.
 
         Returns:
             The row, or None after the last.
@@ -255,8 +261,10 @@ class LoopCursor(CursorBase[R]):
         Raises:
             InterfaceError: the cursor is closed.
             ProgrammingError: nothing was executed, or the statement returned no rows.
-            DatabaseError: a pipelined statement failed.
-            TimeoutError: a pipelined statement was cancelled after ``timeout`` seconds.
+            InvalidCursorName: the cursor is open on the server, and has ended with its transaction.
+            DatabaseError: a pipelined statement failed, or the server refused to send rows.
+            ConnectionClosed: the connection was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         if self._pending is not None:
             await self._resolve(timeout)
@@ -267,7 +275,8 @@ class LoopCursor(CursorBase[R]):
 
         Args:
             size: number of rows, None for ``arraysize``; at the end there may be fewer.
-            timeout: seconds to wait for the result of a pipelined statement; None for ``command_timeout``.
+            timeout: seconds to wait for the result of a pipelined statement, or for rows that are still at the server;
+                None for ``command_timeout``, ``math.inf`` for no limit.
 
         Returns:
             A list of rows, empty after the last.
@@ -275,8 +284,10 @@ class LoopCursor(CursorBase[R]):
         Raises:
             InterfaceError: the cursor is closed.
             ProgrammingError: nothing was executed, or the statement returned no rows.
-            DatabaseError: a pipelined statement failed.
-            TimeoutError: a pipelined statement was cancelled after ``timeout`` seconds.
+            InvalidCursorName: the cursor is open on the server, and has ended with its transaction.
+            DatabaseError: a pipelined statement failed, or the server refused to send rows.
+            ConnectionClosed: the connection was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         if self._pending is not None:
             await self._resolve(timeout)
@@ -288,7 +299,8 @@ class LoopCursor(CursorBase[R]):
         """Returns all remaining rows.
 
         Args:
-            timeout: seconds to wait for the result of a pipelined statement; None for ``command_timeout``.
+            timeout: seconds to wait for the result of a pipelined statement, or for rows that are still at the server;
+                None for ``command_timeout``, ``math.inf`` for no limit.
 
         Returns:
             A list of rows, empty after the last.
@@ -296,8 +308,10 @@ class LoopCursor(CursorBase[R]):
         Raises:
             InterfaceError: the cursor is closed.
             ProgrammingError: nothing was executed, or the statement returned no rows.
-            DatabaseError: a pipelined statement failed.
-            TimeoutError: a pipelined statement was cancelled after ``timeout`` seconds.
+            InvalidCursorName: the cursor is open on the server, and has ended with its transaction.
+            DatabaseError: a pipelined statement failed, or the server refused to send rows.
+            ConnectionClosed: the connection was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         if self._pending is not None:
             await self._resolve(timeout)
@@ -316,7 +330,8 @@ class LoopCursor(CursorBase[R]):
         """Moves to the next result, of several statements in one text or of a batch with ``returning``.
 
         Args:
-            timeout: seconds to wait for the result of a pipelined statement; None for ``command_timeout``.
+            timeout: seconds to wait for the result of a pipelined statement, or for rows that are still at the server;
+                None for ``command_timeout``, ``math.inf`` for no limit.
 
         Returns:
             True, or None if there is no other result.
@@ -324,7 +339,8 @@ class LoopCursor(CursorBase[R]):
         Raises:
             InterfaceError: the cursor is closed.
             DatabaseError: a pipelined statement failed.
-            TimeoutError: a pipelined statement was cancelled after ``timeout`` seconds.
+            ConnectionClosed: the connection was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds.
         """
         if self._pending is not None:
             await self._resolve(timeout)
@@ -350,10 +366,10 @@ class LoopCursor(CursorBase[R]):
         self._scroll(value, mode)
 
     async def close(self, *, timeout: float | None = None) -> None:
-        """Closes the cursor and frees its result.
+        """Closes the cursor, on the server too if it is open there, and frees its result.
 
         Args:
-            timeout: seconds to wait for the server, for a cursor that is open there; None for ``command_timeout``.
+            timeout: seconds to wait for a server on which it is open; None for ``command_timeout``.
 
         Raises:
             TimeoutError: the server did not answer within ``timeout`` seconds.

@@ -78,60 +78,14 @@ class LoopServerCursor(ServerCursorBase, LoopCursor[R]):
         raise NotSupportedError("a cursor that stays open on the server cannot call procedures")
 
     async def fetchone(self, *, timeout: float | None = None) -> R | None:
-        """Returns the next row.
-
-        Args:
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            The row, or None after the last.
-
-        Raises:
-            InterfaceError: the cursor is closed.
-            ProgrammingError: the cursor was not executed.
-            InvalidCursorName: the cursor has ended with its transaction.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
         rows = await self._connection._run(self._taking(1), timeout)
         return rows[0] if rows else None
 
     async def fetchmany(self, size: int | None = None, *, timeout: float | None = None) -> list[R]:
-        """Returns the next rows.
-
-        Args:
-            size: number of rows, None for ``arraysize``; at the end there may be fewer.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            A list of rows, empty after the last.
-
-        Raises:
-            InterfaceError: the cursor is closed.
-            ProgrammingError: the cursor was not executed.
-            InvalidCursorName: the cursor has ended with its transaction.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
         wanted = self._wanted(size)
         return await self._connection._run(self._taking(wanted), timeout)  # type: ignore[no-any-return]
 
     async def fetchall(self, *, timeout: float | None = None) -> list[R]:
-        """Returns all remaining rows.
-
-        Args:
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            A list of rows, empty after the last.
-
-        Raises:
-            InterfaceError: the cursor is closed.
-            ProgrammingError: the cursor was not executed.
-            InvalidCursorName: the cursor has ended with its transaction.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
         return await self._connection._run(self._taking(None), timeout)  # type: ignore[no-any-return]
 
     async def __anext__(self) -> R:
@@ -252,14 +206,6 @@ class LoopServerCursor(ServerCursorBase, LoopCursor[R]):
         return await self._connection._run(self._landing(row), timeout)  # type: ignore[no-any-return]
 
     async def close(self, *, timeout: float | None = None) -> None:
-        """Closes the cursor on the server, and frees its result.
-
-        Args:
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Raises:
-            TimeoutError: the server did not answer within ``timeout`` seconds.
-        """
         if not self._closed:
             await self._connection._run(self._closing(), timeout)
         await super().close()

@@ -32,7 +32,6 @@ class AsyncCursor(LoopCursor[R]):
 
     @property
     def connection(self) -> AsyncConnection[Any]:
-        """The connection to which the cursor belongs."""
         return self._connection  # type: ignore[no-any-return]
 
     # blocking: @property
@@ -111,5 +110,4 @@ class AsyncServerCursor(Declared, LoopServerCursor[R]):
 
     @property
     def connection(self) -> AsyncConnection[Any]:
-        """The connection to which the cursor belongs."""
         return self._connection  # type: ignore[no-any-return]

@@ -27,7 +27,6 @@ class AsyncCursor(LoopCursor[R]):
 
     @property
     def connection(self) -> AsyncConnection[Any]:
-        """The connection to which the cursor belongs."""
         return self._connection  # type: ignore[no-any-return]
 
     async def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> Sequence[Any]:
@@ -73,5 +72,4 @@ class AsyncServerCursor(Declared, LoopServerCursor[R]):
 
     @property
     def connection(self) -> AsyncConnection[Any]:
-        """The connection to which the cursor belongs."""
         return self._connection  # type: ignore[no-any-return]

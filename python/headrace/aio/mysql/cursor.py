@@ -27,7 +27,6 @@ class AsyncCursor(LoopCursor[R]):
 
     @property
     def connection(self) -> AsyncConnection[Any]:
-        """The connection to which the cursor belongs."""
         return self._connection  # type: ignore[no-any-return]
 
     @property

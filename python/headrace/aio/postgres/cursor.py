@@ -39,7 +39,6 @@ class AsyncCursor(LoopCursor[R]):
 
     @property
     def connection(self) -> AsyncConnection[Any]:
-        """The connection to which the cursor belongs."""
         return self._connection  # type: ignore[no-any-return]
 
     async def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> Sequence[Any]:
@@ -190,21 +189,6 @@ class AsyncServerCursor(AsyncCursor[R]):
         self._set(await self._use("FETCH", what, limit))
 
     async def fetchone(self, *, timeout: float | None = None) -> R | None:
-        """Returns the next row; fetches a block of ``itersize`` rows if necessary.
-
-        Args:
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            The row, or None after the last.
-
-        Raises:
-            InterfaceError: the cursor is closed.
-            ProgrammingError: the cursor was not executed, or ``itersize`` is below 1.
-            InvalidCursorName: the cursor has ended with its transaction.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
         self._check()
         if self._position >= len(self._rows or ()) and not self._exhausted:
             await self._fetch_block(forward(self.itersize), timeout)
@@ -213,22 +197,6 @@ class AsyncServerCursor(AsyncCursor[R]):
         # blocking: return super().fetchone()
 
     async def fetchmany(self, size: int | None = None, *, timeout: float | None = None) -> list[R]:
-        """Returns the next rows.
-
-        Args:
-            size: number of rows, None for ``arraysize``; at the end there may be fewer.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            A list of rows, empty after the last.
-
-        Raises:
-            InterfaceError: the cursor is closed.
-            ProgrammingError: the cursor was not executed.
-            InvalidCursorName: the cursor has ended with its transaction.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
         self._check()
         wanted = self._wanted(size)
         out = self._many(wanted)
@@ -240,21 +208,6 @@ class AsyncServerCursor(AsyncCursor[R]):
         return out
 
     async def fetchall(self, *, timeout: float | None = None) -> list[R]:
-        """Returns all remaining rows.
-
-        Args:
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            A list of rows, empty after the last.
-
-        Raises:
-            InterfaceError: the cursor is closed.
-            ProgrammingError: the cursor was not executed.
-            InvalidCursorName: the cursor has ended with its transaction.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
         self._check()
         out = self._all()
         if not self._exhausted:
@@ -296,14 +249,6 @@ class AsyncServerCursor(AsyncCursor[R]):
             await self._connection._wait(ended, limit)
 
     async def close(self, *, timeout: float | None = None) -> None:
-        """Closes the cursor on the server, and frees its result.
-
-        Args:
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Raises:
-            TimeoutError: the server did not answer within ``timeout`` seconds.
-        """
         if not self._closed:
             await self._forget(timeout)
         await super().close()

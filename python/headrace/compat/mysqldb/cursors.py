@@ -405,7 +405,6 @@ class CursorUseResultMixIn(BaseCursor):
         self._rows = list(self._result.fetch_row(0, self._fetch_type)) if self._result is not None else []
 
     def fetchmany(self, size: int | None = None) -> Any:
-        """The next rows."""
         self._check_executed()
         wanted = self._size(size)
         taken: list[Any] = []
@@ -419,7 +418,6 @@ class CursorUseResultMixIn(BaseCursor):
         return tuple(taken)
 
     def fetchall(self) -> Any:
-        """All rows that are left."""
         out: list[Any] = []
         while rows := self.fetchmany(SS_ROWS):
             out += rows
