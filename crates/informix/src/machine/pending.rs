@@ -272,7 +272,10 @@ impl<H: IfxHandler> PendingRequest<H> {
             true => matches!(&self.slot.failure, Some(Failure::Server { row: Some(0), .. })),
             false => logging != Logging::None && fills(),
         };
-        (self.is_stale() || refused || (self.is_conversion_error() && (first || outdated())))
+        // The error may be one of what a routine executes, after it has changed something.
+        let routine = self.statement().is_some_and(|statement| statement.kind == kind::EXECUTE_PROCEDURE);
+        let failed = self.is_stale() || self.is_conversion_error() && (first || outdated());
+        (refused || failed && !(routine && self.guard() == Guard::None))
             && self.is_from_cache()
             && undone
             && self.slot.may_repeat()

@@ -42,7 +42,11 @@ impl<H: PgHandler> Machine<H> {
                 // An error after all results of a batch is that of the commit.
                 let is_over = pending.is_batch() && pending.answer.is_whole();
                 let unbound = !preparation.is_row_bound && !is_over && (analysed || misread);
-                preparation.outdated || has_other_columns(error) || other_type || unbound || error.sqlstate() == "26000"
+                // Once it is bound, the error is one of what it executes: a procedure may have committed by then. (A
+                // batch is undone as a whole.)
+                let is_executed = preparation.is_row_bound && !pending.is_batch();
+                let refused = has_other_columns(error) || other_type || error.sqlstate() == "26000";
+                preparation.outdated || unbound || refused && !is_executed
             }
             _ => false,
         }

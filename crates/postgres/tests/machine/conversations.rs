@@ -296,6 +296,25 @@ pub fn a_forgotten_statement_is_prepared_again() {
 }
 
 #[test]
+pub fn a_statement_that_is_executing_is_not_repeated_whatever_its_error_is() {
+    let mut session = Session::start();
+    let described =
+        [msg(backend::PARSE_COMPLETE, b""), msg(backend::PARAMETER_DESCRIPTION, &[0, 0]), msg(backend::NO_DATA, b"")]
+            .concat();
+    session.execute("call p()", None, Vec::new(), true);
+    session.feed(&described).unwrap();
+    session
+        .feed(&[msg(backend::BIND_COMPLETE, b""), msg(backend::COMMAND_COMPLETE, b"CALL\0"), ready(b'I')].concat())
+        .unwrap();
+    // The procedure has committed, and then executed a statement that there is not.
+    let received = session.execute("call p()", None, Vec::new(), true);
+    session.write_buffer.take();
+    session.feed(&[msg(backend::BIND_COMPLETE, b""), error("26000"), ready(b'I')].concat()).unwrap();
+    assert_eq!(received.get().end.as_deref(), Some("server 26000"));
+    assert!(session.sent().is_empty());
+}
+
+#[test]
 pub fn a_discarded_request_is_not_repeated_with_a_fresh_statement() {
     for discarded in [false, true] {
         let mut session = Session::start();
