@@ -165,6 +165,76 @@ def test_text_that_a_column_cannot_hold_is_a_data_error(my: Any) -> None:
     assert my.fetch("select * from narrow") == []
 
 
+LACKING = "\u4e2d"
+"""A character that latin1 lacks."""
+
+
+def _outcome(cursor: Any) -> Any:
+    return cursor.fetchall() if cursor.description else cursor.rowcount
+
+
+def _execute(conn: Any, sql: str) -> Any:
+    return _outcome(conn.execute(sql, (LACKING,)))
+
+
+def _after_ascii(conn: Any, sql: str) -> Any:
+    conn.execute(sql, ("a",))
+    return _execute(conn, sql)
+
+
+def _piped_again(conn: Any, sql: str) -> Any:
+    _execute(conn, sql)
+    conn.execute("delete from narrow where n > 1")
+    with conn.pipeline():
+        cursors = [conn.execute(sql, ("a",)), conn.execute(sql, (LACKING,))]
+    return [_outcome(cursor) for cursor in cursors]
+
+
+def _many(conn: Any, sql: str) -> Any:
+    conn.executemany(sql, [("a",), ("\u00e9",), (LACKING,), ("b",)])
+    return []
+
+
+@pytest.mark.parametrize("way", [_execute, _after_ascii, _piped_again, _many])
+@pytest.mark.parametrize("sql_mode", ["", "STRICT_ALL_TABLES"])
+def test_a_character_that_a_column_lacks_means_what_it_means_as_a_literal(my_url: str, way: Any, sql_mode: str) -> None:
+    found: list[Any] = []
+    statements = [
+        "select n from narrow where s = ?",
+        "select n from narrow where s <> ? order by n",
+        "select n from narrow where s in (?, 'a') order by n",
+        "update narrow set n = n + 1 where s = ?",
+        "update narrow set s = ? where n = 1",
+        "insert into narrow (s, n) values (?, 2)",
+        "delete from narrow where s = ?",
+    ]
+    for prepared in (True, False):
+        with headrace.mysql.connect(my_url, autocommit=True, prepared=prepared, sql_mode=sql_mode) as conn:
+            for statement in statements:
+                if way is _many and statement.startswith("select"):
+                    continue
+                fresh(conn, "table narrow (s varchar(20) character set latin1, n int)")
+                conn.execute("insert into narrow values ('a', 1), ('?', 1)")
+                try:
+                    rows = way(conn, statement)
+                except errors.DatabaseError:
+                    rows = "refused"
+                found.append((statement, rows, conn.fetch("select s, n from narrow order by s, n")))
+    half = len(found) // 2
+    assert found[:half] == found[half:]
+
+
+@pytest.mark.servers("mysql")
+def test_a_batch_into_a_table_without_transactions_is_not_sent_twice(my_url: str) -> None:
+    with headrace.mysql.connect(my_url, autocommit=True, sql_mode="") as conn:
+        fresh(conn, "table narrow (s varchar(20) character set latin1, n int) engine = myisam")
+        conn.execute("insert into narrow values ('a', 0), ('b', 0)")
+        rows = [(1, "a"), (1, LACKING), (1, "b")]
+        with pytest.raises(errors.DataError, match="could not be undone"):
+            conn.executemany("update narrow set n = n + ? where s = ?", rows)
+        assert all(n < 2 for (n,) in conn.fetch("select n from narrow"))
+
+
 def test_bytes_without_a_context_are_bytes(my: Any) -> None:
     assert my.fetchval("select ?", b"\xff") == b"\xff"
     assert my.fetchval("with c as (select ? as a) select a from c", b"\xff") == b"\xff"

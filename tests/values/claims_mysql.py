@@ -360,6 +360,31 @@ def _(t: Trial) -> None:
 
 @says(
     PAGE,
+    "So is text with a character that its column's character set lacks, which MySQL refuses to bind (error 3988)",
+    "with text beyond ASCII it always is from then on",
+    "In a pipeline and with `on_server=True` the first such text is that error",
+    on=MY,
+)
+def _(t: Trial) -> None:
+    t.conn = t.connect(sql_mode="")
+    t.table("s varchar(9) character set latin1")
+    sql = "insert into said values (?)"
+    assert [executed(t, sql, text) for text in ("é", "日", "é", "e", "日")] == [1, 0, 0, 1, 0]
+    assert t.conn.fetch("select s from said") == [("é",), ("?",), ("é",), ("e",), ("?",)]
+    for case in ("pipeline", "on_server"):
+        sql = f"select s, '{case}' from said where s = ?"
+        with pytest.raises(DataError) as caught:
+            if case == "pipeline":
+                with t.conn.pipeline():
+                    for text in ("é", "日", "é"):
+                        t.conn.execute(sql, (text,))
+            else:
+                list(t.conn.stream(sql, ("日",), on_server=True))
+        assert caught.value.sqlcode == 3988
+
+
+@says(
+    PAGE,
     "MariaDB gives a parameter the type of its value",
     "`CALL` and `DO` are prepared; except",
     "All other statements with parameters are sent as text: MariaDB would store those of `CREATE TRIGGER`",

@@ -67,7 +67,7 @@ pub(super) enum Guard {
 pub(super) enum Remedy {
     /// The server does not take the statement in bulk, after all: the rows are sent one by one.
     NotInBulk,
-    /// The cached statement was stale: the batch is rolled back, and repeated with a newly prepared one.
+    /// The cached statement was stale, or a text is to be written as a literal: the batch is rolled back, and repeated.
     Again,
     /// Rows that travelled together failed: they are rolled back, and sent one by one to find the row.
     Repeat {
@@ -362,7 +362,7 @@ impl<H: MyHandler> Machine<H> {
                 self.own_query(&self.session.end(ROLLBACK), Kind::Release, write_buffer);
                 true
             }
-            Phase::Closing { .. } if matches!(batch.remedy.take(), Some(Remedy::Again)) => {
+            Phase::Closing { .. } if matches!(batch.remedy.take(), Some(Remedy::Again)) && !batch.kept.is_final => {
                 self.begin_again(cx);
                 true
             }

@@ -2,7 +2,7 @@
 
 use super::batch::{Guard, Remedy};
 use super::pending::{Failure, Stage};
-use super::refusal::is_stale;
+use super::refusal::{is_of_another_charset, is_stale};
 use super::reply::Kind;
 use super::stage::{BatchEvent, Phase};
 use super::{Machine, MyHandler};
@@ -16,6 +16,10 @@ impl<H: MyHandler> Machine<H> {
         let Some(pending) = self.queue.first_mut() else { return Ok(()) };
         let fresh = !matches!(pending.slot.failure, Some(Failure::Server { .. }));
         let from_cache = pending.is_from_cache();
+        let statement = pending.statement().cloned();
+        let is_stale = |error: &ServerError| statement.as_ref().is_some_and(|statement| is_stale(error, statement));
+        let is_narrow =
+            |error: &ServerError| statement.as_ref().is_some_and(|statement| is_of_another_charset(error, statement));
         let (stage, slot) = pending.stage_and_slot();
         let Stage::Batch(batch) = stage else { return Ok(()) };
         match (kind, reply) {
@@ -24,8 +28,8 @@ impl<H: MyHandler> Machine<H> {
                 batch.answered += 1;
                 batch.kept.rows += u64::from(reply.is_ok());
                 if let Err(error) = reply {
-                    let undoable = batch.guard != Guard::None && from_cache;
-                    if is_stale(&error) && row == 0 && undoable && fresh {
+                    let undoable = batch.guard != Guard::None && fresh;
+                    if undoable && (is_stale(&error) && row == 0 && from_cache || is_narrow(&error)) {
                         batch.remedy = Some(Remedy::Again);
                     }
                     slot.fail_row(Failure::Server { error, row: Some(row) });

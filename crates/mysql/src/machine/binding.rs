@@ -8,11 +8,16 @@
 //! The type of a parameter that is compared with a column is that of the column. A value of another family is converted
 //! otherwise than a literal: text for a column of dates that is no date, a time for a column of text, a number for a YEAR
 //! (9.7 is one). It is written as a literal.
+//!
+//! The parameter has the character set of its column, too, and text with a character that this one lacks is refused
+//! (error 3988), where a literal is compared, or is stored as the SQL mode says. Nothing tells the character set before:
+//! once a statement has been refused for it, text that is not ASCII is written as literals.
 
 use crate::sql::{Insert, Modes, Placement, placements};
 use crate::types::{ColumnType, Target};
 use headrace_core::{Parameters, Value, ValueKind};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The first MySQL that settles types.
 pub(super) const SETTLES_TYPES: (u16, u16, u16) = (8, 0, 22);
@@ -97,6 +102,20 @@ pub(super) struct Binding {
     placements: Vec<Placement>,
     /// The types that the server has given the parameters.
     kinds: Vec<ColumnType>,
+    /// A text was refused for the character set of its parameter.
+    is_narrow: AtomicBool,
+}
+
+/// Returns true for text that may have characters beyond ASCII.
+fn is_beyond_ascii<V: Value>(value: &V) -> bool {
+    let is_ascii = match value.kind() {
+        ValueKind::Text => value.with_text(<[u8]>::is_ascii),
+        ValueKind::Json | ValueKind::Jsonb => value.with_json(<[u8]>::is_ascii),
+        ValueKind::Custom | ValueKind::Other => Ok(false),
+        _ => Ok(true),
+    };
+    // A value that is refused is refused in any case.
+    matches!(is_ascii, Ok(false))
 }
 
 impl Binding {
@@ -104,7 +123,12 @@ impl Binding {
     pub fn new(sql: &str, modes: Modes, kinds: Vec<ColumnType>) -> Self {
         let stored = Insert::new(sql, modes).is_some_and(|insert| insert.is_bare());
         let placements = placements(sql, modes).unwrap_or_default();
-        Self { families: Mutex::default(), stored, placements, kinds }
+        Self { families: Mutex::default(), stored, placements, kinds, is_narrow: AtomicBool::new(false) }
+    }
+
+    /// A text was refused for the character set of its parameter.
+    pub fn narrow(&self) {
+        self.is_narrow.store(true, Ordering::Relaxed);
     }
 
     /// Where the value of parameter `at` goes: a value of a column has got its type.
@@ -132,6 +156,11 @@ impl Binding {
             if *placement == Placement::Compared && family(at).is_some_and(|family| !family.is_compared_as(*kind)) {
                 return Sending::Written;
             }
+        }
+        if self.is_narrow.load(Ordering::Relaxed)
+            && (0..row.count()).any(|at| row.get(at).is_ok_and(|value| is_beyond_ascii(&value)))
+        {
+            return Sending::Written;
         }
         let Ok(mut bound) = self.families.lock() else { return Sending::Again };
         if bound.len() < row.count() {

@@ -1,10 +1,12 @@
 //! A request in the queue, and its progress.
 
 use super::MyHandler;
-use super::request::{AsText, Request, VerbStatement};
+use super::refusal::takes_literals;
+use super::request::{AsText, Execute, Request, Rows, VerbStatement};
 pub(super) use super::stage::Stage;
 use super::stage::{Event, State, TRANSITIONS};
 use super::statement::Statement;
+use crate::sql::Modes;
 pub(super) use headrace_core::Failure;
 use headrace_core::{Pending, Pipelining, ResponseHandler, Slot, WhenLost};
 use std::sync::Arc;
@@ -106,6 +108,23 @@ impl<H: MyHandler> PendingRequest<H> {
     pub(super) fn go(&mut self, event: Event, to: Stage) {
         TRANSITIONS.take(self.stage.state(), event, to.state());
         self.stage = to;
+    }
+
+    /// Returns true if it can be executed once more with literals in the place of its parameters: it is no batch, has no
+    /// cursor, and was not repeated before.
+    pub(super) fn may_be_written(&self, modes: Modes) -> bool {
+        matches!(
+            &self.request,
+            Request::Execute(Execute { sql, rows: Rows::One, text: AsText::IfUnprepared, cursor: None })
+                if takes_literals(sql, modes)
+        ) && self.slot.may_repeat()
+    }
+
+    /// Has its parameters written as literals, whenever it is sent.
+    pub(super) fn write_literals(&mut self) {
+        if let Request::Execute(execute) = &mut self.request {
+            execute.text = AsText::Always;
+        }
     }
 
     /// Returns true if its parameters are literals because the server did not prepare it.

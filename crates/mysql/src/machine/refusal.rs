@@ -15,22 +15,38 @@ use crate::errors::numbers::{
 };
 use crate::packets::capabilities::StatusFlags;
 use crate::packets::reply::ServerError;
-use crate::sql::{Modes, Scan};
+use crate::sql::{Modes, Scan, is_one_of, verb};
 use headrace_core::Session as _;
 use headrace_core::transaction;
 use headrace_core::{Fatal, FatalKind};
 use std::sync::Arc;
 
-/// Returns true if the server has refused a prepared statement before it executed anything of it.
-pub(super) fn is_stale(error: &ServerError) -> bool {
-    matches!(error.code, UNKNOWN_STMT_HANDLER | NEED_REPREPARE)
+/// Returns true if no other statement is executed in the course of a statement that could end with an error about a
+/// prepared statement of its own: a procedure may (EXECUTE, DEALLOCATE PREPARE), after it has changed something; functions
+/// and triggers have no such statements.
+fn executes_no_prepared(sql: &str) -> bool {
+    const VERBS: [&str; 7] = ["select", "insert", "replace", "update", "delete", "with", "do"];
+    verb(sql).is_some_and(|verb| is_one_of(verb, &VERBS))
 }
 
-/// Returns true if a value was refused for the character set of its parameter: MySQL (9.7 is one) takes it from a
-/// column when it prepares the statement, and does not update it when the column gets another one. Nothing was
-/// executed; but other rows of a batch may have been.
-fn is_of_another_charset(error: &ServerError) -> bool {
-    error.code == IMPOSSIBLE_STRING_CONVERSION && error.message.ends_with("parameter")
+/// Returns true if the server has refused a prepared statement before it executed anything of it.
+pub(super) fn is_stale(error: &ServerError, statement: &Statement) -> bool {
+    let Some(id) = statement.id else { return false };
+    match error.code {
+        UNKNOWN_STMT_HANDLER => executes_no_prepared(&statement.sql) || error.message.contains(&format!("({id})")),
+        NEED_REPREPARE => executes_no_prepared(&statement.sql),
+        _ => false,
+    }
+}
+
+/// Returns true if a value was refused for the character set of its parameter, which MySQL (9.7 is one) takes from a column
+/// when it prepares the statement, and does not update when the column gets another one. Nothing was executed; but other
+/// rows of a batch may have been.
+pub(super) fn is_of_another_charset(error: &ServerError, statement: &Statement) -> bool {
+    error.code == IMPOSSIBLE_STRING_CONVERSION
+        && error.message.ends_with("parameter")
+        && statement.id.is_some()
+        && executes_no_prepared(&statement.sql)
 }
 
 /// Returns true if a query was refused for what it selects or orders by beside groups: a column that is compared with a
@@ -47,7 +63,7 @@ fn groups_otherwise(code: u16) -> bool {
 }
 
 /// Returns true if literals can be put in the place of a statement's parameters.
-fn takes_literals(sql: &str, modes: Modes) -> bool {
+pub(super) fn takes_literals(sql: &str, modes: Modes) -> bool {
     let scan = Scan::new(sql, modes);
     !scan.placeholders.is_empty() && scan.takes_literals()
 }
@@ -94,10 +110,16 @@ impl<H: MyHandler> Machine<H> {
             return self.answered(cx);
         }
         let alone = self.queue.started() == 1;
-        let stale = is_stale(&error) || is_of_another_charset(&error);
+        let statement = self.front()?.statement().cloned();
+        let stale = statement.as_ref().is_some_and(|statement| is_stale(&error, statement));
         if stale || error.code == 0 {
             self.forget(error.code)?;
         }
+        let narrow = statement.filter(|statement| is_of_another_charset(&error, statement));
+        if let Some(statement) = &narrow {
+            statement.narrow();
+        }
+        let modes = self.session.modes();
         let id = self.front()?.slot.id;
         let cursor_open = self.cursors.contains_key(&id);
         let pending = self.front()?;
@@ -114,6 +136,10 @@ impl<H: MyHandler> Machine<H> {
             // The fetch after an execution that failed, or that opened no cursor.
             Kind::Fetch if cursor && !cursor_open => {}
             Kind::Result { .. } if stale && pending.is_from_cache() && alone && pending.slot.may_repeat() => {
+                return self.retry(cx);
+            }
+            Kind::Result { .. } if narrow.is_some() && alone && pending.may_be_written(modes) => {
+                pending.write_literals();
                 return self.retry(cx);
             }
             _ if matches!(pending.stage(), Stage::Batch(_)) => self.batch_reply(kind, Err(error))?,

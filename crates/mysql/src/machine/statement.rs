@@ -221,6 +221,13 @@ impl Statement {
         }
     }
 
+    /// A text was refused for the character set of its parameter: text beyond ASCII is written from now on.
+    pub(super) fn narrow(&self) {
+        if let Some(binding) = &self.binding {
+            binding.narrow();
+        }
+    }
+
     /// The columns that the server described last, `None` when it returns no rows.
     pub fn columns(&self) -> Option<Arc<Columns>> {
         self.columns.lock().ok()?.clone()

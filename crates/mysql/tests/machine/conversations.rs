@@ -499,32 +499,64 @@ pub fn a_stale_statement_in_bulk_is_undone_and_done_again_with_a_fresh_one() {
 }
 
 #[test]
-pub fn a_kept_statement_whose_parameter_has_another_charset_is_prepared_again() {
+pub fn a_text_that_is_refused_for_the_charset_of_its_parameter_is_written() {
     let mut session = session(mysql8());
     let prepared = |id: u8| reply(&[&[0, id, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0], &column("?", 253, 45)]);
     let impossible = |what: &str| {
         let message = format!("#HY000Conversion from collation a into b impossible for {what}");
         reply(&[&[&[0xff, 0x94, 0x0f], message.as_bytes()].concat()])
     };
-    let run = |session: &mut Session<Script>, replies: Vec<Vec<u8>>| {
-        let received = session.execute("update t set a = ?", vec![V::text("\u{4e2d}")]);
+    let ok = || reply(&[OK]);
+    let run = |session: &mut Session<Script>, sql: &str, text: &'static str, replies: Vec<Vec<u8>>| {
+        let received = session.execute(sql, vec![V::text(text)]);
         session.peer.received.clear();
         session.peer.replies.extend(replies);
         session.run().unwrap();
         assert!(session.peer.replies.is_empty());
-        (received.get().end.clone(), session.peer.sent().count(&["COM_STMT_PREPARE update"]))
+        let sent = session.peer.sent();
+        let commands = ["COM_STMT_PREPARE", "COM_STMT_EXECUTE", "COM_QUERY"].map(|command| sent.count(&[command]));
+        (received.get().end.clone().unwrap(), commands)
     };
-    let done = |prepared: usize| (Some("done".to_owned()), prepared);
-    assert_eq!(run(&mut session, vec![prepared(1), reply(&[OK])]), done(1));
-    assert_eq!(run(&mut session, vec![impossible("parameter"), prepared(2), reply(&[OK])]), done(1), "the kept one");
-    // A newly prepared one has the column's character set, and the text does not fit it: that error goes to the
-    // response handler.
-    let (end, times) = run(&mut session, vec![impossible("parameter"), prepared(3), impossible("parameter")]);
-    assert_eq!((end.as_deref(), times), (Some("server 3988"), 1));
-    // An error about something other than a parameter may have come in the middle of the work.
-    assert_eq!(run(&mut session, vec![prepared(4), reply(&[OK])]), done(1));
-    let (end, times) = run(&mut session, vec![impossible("function")]);
-    assert_eq!((end.as_deref(), times), (Some("server 3988"), 0));
+    let done = |commands: [usize; 3]| ("done".to_owned(), commands);
+    let (update, beyond) = ("update t set a = ?", "\u{4e2d}");
+    assert_eq!(run(&mut session, update, "a", vec![prepared(1), ok()]), done([1, 1, 0]));
+    assert_eq!(run(&mut session, update, beyond, vec![impossible("parameter"), ok()]), done([0, 1, 1]), "refused");
+    assert_eq!(run(&mut session, update, beyond, vec![ok()]), done([0, 0, 1]), "it is known");
+    assert_eq!(run(&mut session, update, "a", vec![ok()]), done([0, 1, 0]), "what is ASCII is bound");
+    let fresh = vec![prepared(2), impossible("parameter"), ok()];
+    assert_eq!(run(&mut session, "delete from t where a = ?", beyond, fresh), done([1, 1, 1]));
+    // An error about something other than a parameter may have come in the middle of the work, and so may any error of a
+    // procedure.
+    for (sql, what) in [("insert into t values (?)", "function"), ("call p(?)", "parameter")] {
+        assert_eq!(run(&mut session, sql, beyond, vec![prepared(3), ok()]), done([1, 1, 0]));
+        let refused = run(&mut session, sql, beyond, vec![impossible(what)]);
+        assert_eq!(refused, ("server 3988".to_owned(), [0, 1, 0]), "{sql}");
+    }
+}
+
+#[test]
+pub fn a_procedure_that_ends_with_an_unknown_statement_is_not_called_again() {
+    let mut session = session(mysql8());
+    let prepared = |id: u8| reply(&[&[0, id, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0], &column("?", 3, 63)]);
+    let error = |code: u16, what: &str| {
+        let message = format!("#HY000Unknown prepared statement handler ({what}) given");
+        reply(&[&[&[0xff][..], &code.to_le_bytes(), message.as_bytes()].concat()])
+    };
+    let call = |session: &mut Session<Script>, replies: Vec<Vec<u8>>| {
+        let received = session.execute("call p(?)", vec![V::Int(1)]);
+        session.peer.received.clear();
+        session.peer.replies.extend(replies);
+        session.run().unwrap();
+        assert!(session.peer.replies.is_empty());
+        (received.get().end.clone().unwrap(), session.peer.sent().count(&["COM_STMT_EXECUTE"]))
+    };
+    assert_eq!(call(&mut session, vec![prepared(1), reply(&[OK])]), ("done".to_owned(), 1));
+    for code in [1243u16, 1615] {
+        assert_eq!(call(&mut session, vec![error(code, "stmt")]), (format!("server {code}"), 1));
+    }
+    // The server does not know the CALL itself.
+    let again = vec![error(1243, "1"), prepared(2), reply(&[OK])];
+    assert_eq!(call(&mut session, again), ("done".to_owned(), 2));
 }
 
 /// Payloads that are nearly right: the first bytes that mean something, and anything after.

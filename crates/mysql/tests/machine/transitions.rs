@@ -16,7 +16,7 @@ fn every_row_of_the_tables_is_taken() {
         conversations::after_a_deadlock_a_batch_queries_the_transaction_status,
         conversations::a_query_that_may_load_a_file_has_nothing_after_it,
         conversations::a_stale_statement_in_bulk_is_undone_and_done_again_with_a_fresh_one,
-        conversations::a_kept_statement_whose_parameter_has_another_charset_is_prepared_again,
+        conversations::a_text_that_is_refused_for_the_charset_of_its_parameter_is_written,
         stages::a_statement_that_is_not_prepared_goes_as_text,
         stages::a_statement_that_is_bound_to_other_types_is_prepared_again,
         stages::a_known_statement_is_not_prepared_again,
