@@ -63,13 +63,19 @@ class PartitionPlan:
     @overload
     def __getitem__(self, index: slice) -> tuple[Partition, ...]: ...
     def __getitem__(self, index: int | slice) -> Partition | tuple[Partition, ...]:
-        return self._partitions[index]
+        found = self._partitions[index]
+        return self._lent(found) if isinstance(found, Partition) else tuple(map(self._lent, found))
 
     def __len__(self) -> int:
         return len(self._partitions)
 
     def __iter__(self) -> Iterator[Partition]:
-        return iter(self._partitions)
+        return map(self._lent, self._partitions)
+
+    def _lent(self, part: Partition) -> Partition:
+        """A partition for the program, which keeps the plan, and its snapshot with it. The plan's own do not: a cycle
+        is collected later than it is dropped."""
+        return part.lent(self)
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         """Refuses to be values of NumPy: pandas would make a frame of the partitions, and not of their rows."""

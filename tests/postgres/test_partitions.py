@@ -142,6 +142,10 @@ def test_each_row_is_in_one_part_whatever_the_key_is(url: str, db: Any, kind: st
         db.execute("analyze s.c")
 
 
+HOLDERS = "select count(*) from pg_stat_activity where datname = current_database() and state = 'idle in transaction'"
+"""A query for the number of sessions that keep a snapshot."""
+
+
 def test_a_plan_lives_as_long_as_what_was_made_of_it(url: str, db: Any) -> None:
     fill(db)
     assert len(rows_of(headrace.partitions(url, table="s.t", count=4).read())) == 20_000
@@ -149,6 +153,21 @@ def test_a_plan_lives_as_long_as_what_was_made_of_it(url: str, db: Any) -> None:
     gc.collect()
     assert len(rows_of(stream)) == 20_000
     assert pyarrow.table(headrace.partitions(url, table="s.t", count=4)).num_rows == 20_000
+    read = 0
+    for part in headrace.partitions(url, table="s.t", count=4):
+        read += len(rows_of(headrace.read(part)))
+    assert read == 20_000
+    (first, *others) = headrace.partitions(url, table="s.t", count=4)
+    gc.collect()
+    assert sum(len(rows_of(headrace.read(part))) for part in (first, *others)) == 20_000
+    sent = pickle.loads(pickle.dumps(first))
+    assert (sent, hash(sent)) == (first, hash(first))
+    # Partitions that are sent elsewhere do not keep it.
+    with pytest.warns(ResourceWarning, match="without close"):
+        part = first = others = None
+    until(lambda: not db.fetchval(HOLDERS))
+    with pytest.raises(ProgrammingError, match="has to be open"):
+        headrace.read(sent, url=url)
 
 
 def test_a_plan_is_rows_for_other_libraries_or_refuses(url: str, db: Any) -> None:
@@ -347,10 +366,7 @@ def test_snapshot_ends_with_its_plan(url: str, db: Any) -> None:
     plan.close()
     assert not plan.is_open
     # The server ends the session, and with it the snapshot, after the plan has said goodbye.
-    holders = (
-        "select count(*) from pg_stat_activity where datname = current_database() and state = 'idle in transaction'"
-    )
-    until(lambda: not db.fetchval(holders))
+    until(lambda: not db.fetchval(HOLDERS))
     with pytest.raises(ProgrammingError, match="has to be open"):
         headrace.read(part)
     with pytest.raises(ProgrammingError, match="closed"):

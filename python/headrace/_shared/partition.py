@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from .. import errors
 from .._native import ArrowBatch, ArrowSink
@@ -63,6 +63,18 @@ class Partition:
     """The character that quotes a name in SQL."""
     percent: str
     """A percent sign in its statement."""
+    _plan: ClassVar[object] = None
+    """What keeps the snapshot, of a partition that was lent; not a field, as those are compared, and hashed by Dask."""
+
+    def lent(self, plan: object) -> Partition:
+        """The same partition, which keeps a plan as long as it is in this process."""
+        part = replace(self)
+        part.__dict__["_plan"] = plan
+        return part
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leaves the plan, with its connection, to its own process."""
+        return {name: value for name, value in self.__dict__.items() if name != "_plan"}
 
     @property
     def sql(self) -> str:
@@ -91,7 +103,7 @@ class Partition:
             selected = tuple(quoted(name, self.quote).replace("%", self.percent) for name in columns)
         else:
             selected = tuple(self.selected[self.columns.index(name)] for name in columns)
-        return replace(self, columns=tuple(columns), selected=selected)
+        return replace(self, columns=tuple(columns), selected=selected).lent(self._plan)
 
     def __repr__(self) -> str:
         return f"<Partition {self.number}: {self.sql}>"
