@@ -1,6 +1,7 @@
 //! What a text does to the settings and the prepared statements of its session, besides what [`super::leaves`] finds.
 
 use super::lexer::{Lexer, Token};
+use super::script::{Place, Splitter};
 
 /// Settings that go back to what they were when the session began.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,9 +45,7 @@ pub fn resets(sql: &str, most: usize) -> Option<(Vec<ResetAt>, usize)> {
     for statement in super::statements(sql) {
         let end = start + statement.len();
         start = end + 1;
-        let mut effects = Effects::default();
-        of_statement(statement, &mut effects);
-        found.extend(effects.resets.into_iter().map(|reset| ResetAt { reset, index, end }));
+        found.extend(effects(statement).resets.into_iter().map(|reset| ResetAt { reset, index, end }));
         if found.len() > most {
             return None;
         }
@@ -84,39 +83,79 @@ pub struct Effects {
 /// assert!(!effects("INSERT INTO t SELECT 1").creates);
 /// ```
 pub fn effects(sql: &str) -> Effects {
-    let mut found = Effects { in_failed_block: true, ..Effects::default() };
-    for statement in super::statements(sql) {
-        of_statement(statement, &mut found);
+    let (mut lexer, mut splitter, mut reader) = (Lexer::new(sql), Splitter::default(), Reader::default());
+    while let Some(token) = lexer.next() {
+        reader.next(splitter.place(token), token, &lexer);
     }
-    found
+    reader.end(&lexer)
 }
 
-fn of_statement(sql: &str, found: &mut Effects) {
-    let mut lexer = Lexer::new(sql);
-    let mut tokens = lexer.by_ref().skip_while(|token| *token == Token::Sign(b'('));
-    let Some(first) = tokens.next() else { return };
-    found.ends_block |= super::declared::ends_block(first, &mut Lexer::new(sql).skip(1));
-    let is = |words: &[&str]| words.iter().any(|word| first.is(word));
-    found.in_failed_block &= is(&["commit", "rollback", "end", "abort", "prepare"]);
-    found.borrows_columns |= is(&["fetch", "execute"]);
-    found.creates |= first.is("create");
-    found.deallocates |= is(&["deallocate", "discard"]);
-    found.settings |= is(&["set", "reset", "discard"]);
-    let start: Vec<Token<'_>> = match is(&["set", "reset", "discard"]) {
-        true => tokens.by_ref().take(SETTING).collect(),
-        false => Vec::new(),
-    };
-    found.resets.extend(reset(first, &start));
-    let explains = first.is("explain");
-    let mut before = first;
-    for token in tokens {
-        found.creates |= token.is("into") && !before.is("insert") && !before.is("merge");
-        found.creates |= explains && token.is("create");
-        found.settings |= matches!(token, Token::Word(_) | Token::Name(_)) && calls(token, "set_config");
-        before = token;
+/// Reads the tokens of a script for what it does.
+#[derive(Debug)]
+pub(super) struct Reader<'a> {
+    found: Effects,
+    /// The token before, in a statement that has begun.
+    before: Option<Token<'a>>,
+    /// Tokens of a SET that are read already.
+    done: usize,
+    explains: bool,
+}
+
+impl Default for Reader<'_> {
+    fn default() -> Self {
+        let found = Effects { in_failed_block: true, ..Effects::default() };
+        Self { found, before: None, done: 0, explains: false }
     }
-    if lexer.uncertain || lexer.has_second_byte {
-        (found.settings, found.deallocates, found.creates) = (true, true, true);
+}
+
+impl<'a> Reader<'a> {
+    /// Reads the next token; the lexer is after it.
+    pub(super) fn next(&mut self, place: Place, token: Token<'a>, lexer: &Lexer<'a>) {
+        match (place, self.before) {
+            (Place::End, _) => self.before = None,
+            (_, None) if token == Token::Sign(b'(') => {}
+            (_, None) => self.begin(token, lexer),
+            (_, Some(before)) => self.within(before, token),
+        }
+    }
+
+    fn begin(&mut self, first: Token<'a>, lexer: &Lexer<'a>) {
+        let is = |words: &[&str]| words.iter().any(|word| first.is(word));
+        let rest = || lexer.clone().take_while(|token| *token != Token::Sign(b';'));
+        let found = &mut self.found;
+        found.ends_block |= super::declared::ends_block(first, &mut rest());
+        found.in_failed_block &= is(&["commit", "rollback", "end", "abort", "prepare"]);
+        found.borrows_columns |= is(&["fetch", "execute"]);
+        found.creates |= first.is("create");
+        found.deallocates |= is(&["deallocate", "discard"]);
+        (self.before, self.done, self.explains) = (Some(first), 0, first.is("explain"));
+        if is(&["set", "reset", "discard"]) {
+            found.settings = true;
+            let start: Vec<Token<'_>> = rest().take(SETTING).collect();
+            found.resets.extend(reset(first, &start));
+            self.done = start.len();
+        }
+    }
+
+    fn within(&mut self, before: Token<'a>, token: Token<'a>) {
+        if self.done > 0 {
+            self.done -= 1;
+            return;
+        }
+        if let Token::Word(_) | Token::Name(_) = token {
+            self.found.creates |=
+                token.is("into") && !before.is("insert") && !before.is("merge") || self.explains && token.is("create");
+            self.found.settings |= calls(token, "set_config");
+        }
+        self.before = Some(token);
+    }
+
+    /// What the text does; the lexer is at its end.
+    pub(super) fn end(mut self, lexer: &Lexer<'_>) -> Effects {
+        if lexer.uncertain || lexer.has_second_byte {
+            (self.found.settings, self.found.deallocates, self.found.creates) = (true, true, true);
+        }
+        self.found
     }
 }
 
@@ -124,7 +163,9 @@ fn of_statement(sql: &str, found: &mut Effects) {
 const SETTING: usize = 16;
 
 fn calls(token: Token<'_>, name: &str) -> bool {
-    super::name(token).is_some_and(|found| found == name)
+    // A name in quotes may have others within.
+    let may_be = token.unquoted().len() >= name.len() && token.unquoted().as_bytes()[0].eq_ignore_ascii_case(&b's');
+    may_be && super::name(token).is_some_and(|found| found == name)
 }
 
 fn reset(first: Token<'_>, rest: &[Token<'_>]) -> Option<Reset> {

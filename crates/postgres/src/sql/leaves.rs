@@ -111,16 +111,7 @@ fn first(sql: &str, reported: impl Fn(&str) -> bool, counts: impl Fn(&'static st
         let mut splitter = Splitter::default();
         let mut statement = Statement::default();
         while let Some((token, text)) = lexer.next_with_text() {
-            let found = match splitter.place(token) {
-                Place::End => {
-                    statement = Statement::default();
-                    continue;
-                }
-                Place::First => statement.begin(token, lexer, &reported),
-                Place::Within => None,
-            };
-            let found = found.filter(|reason| counts(reason));
-            let found = found.or_else(|| statement.read(token, text, lexer, &reported).filter(|reason| counts(reason)));
+            let found = statement.next((splitter.place(token), token, text), lexer, &reported, &counts);
             if found.is_some() {
                 return found;
             }
@@ -131,7 +122,7 @@ fn first(sql: &str, reported: impl Fn(&str) -> bool, counts: impl Fn(&'static st
 
 /// The statement that is being read.
 #[derive(Debug)]
-struct Statement<'a> {
+pub(super) struct Statement<'a> {
     kind: Kind,
     /// The token before the one that is read, and the one before that.
     previous: [Token<'a>; 2],
@@ -154,6 +145,26 @@ impl Default for Statement<'_> {
 }
 
 impl<'a> Statement<'a> {
+    /// Reads the next token of a script, and returns what it shows, if that counts; the lexer is after it.
+    pub(super) fn next(
+        &mut self,
+        (place, token, text): (Place, Token<'a>, &str),
+        lexer: &Lexer<'a>,
+        reported: &impl Fn(&str) -> bool,
+        counts: &impl Fn(&'static str) -> bool,
+    ) -> Option<&'static str> {
+        let found = match place {
+            Place::End => {
+                *self = Self::default();
+                return None;
+            }
+            Place::First => self.begin(token, lexer, reported),
+            Place::Within => None,
+        };
+        let found = found.filter(|reason| counts(reason));
+        found.or_else(|| self.read(token, text, lexer, reported).filter(|reason| counts(reason)))
+    }
+
     /// Classifies a statement by its first token; the lexer is after it.
     fn begin(&mut self, first: Token<'a>, lexer: &Lexer<'a>, reported: &impl Fn(&str) -> bool) -> Option<&'static str> {
         let Token::Word(word) = first else { return None };
