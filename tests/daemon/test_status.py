@@ -138,16 +138,24 @@ def test_clients_follow_limits_that_were_changed(daemon: Daemon) -> None:
     file = daemon.folder.parent / "headraced.toml"
     with contextlib.ExitStack() as closing:
         clients = [closing.enter_context(daemon.connect("one")) for _ in range(3)]
-        for size in (2, 5, 3):
+        used = set()
+        for size in (2, 5, 1, 3):
             file.write_text(config(daemon.server, one=f"pool_size = {size}"))
             assert ask(daemon, "POST", "/reload") == (200, "")
             for client in clients:
-                assert client.fetchval("select 7") == 7
+                used.add(client.fetchval("select pg_backend_pid()"))
                 client.rollback()
+        assert len(used) == 1, "no client has logged in again"
         # All at the same time, on connections of one pool.
-        assert len({client.fetchval("select pg_backend_pid()") for client in clients}) == 3
+        used = {client.fetchval("select pg_backend_pid()") for client in clients}
+        assert len(used) == 3
         pools = {pool["pool"]: pool["open"] for pool in status(daemon)["pools"] if pool["open"]}
-    assert pools == {"postgres@one": 3}
+        assert pools == {"postgres@one": 3}
+        file.write_text(config(daemon.server, one="pool_size = 3\nserver_lifetime = 0.001"))
+        assert ask(daemon, "POST", "/reload") == (200, "")
+        for client in clients:
+            client.rollback()
+            assert client.fetchval("select pg_backend_pid()") not in used
 
 
 def test_client_of_a_pool_that_was_changed_shares_its_connection_as_before(daemon: Daemon) -> None:

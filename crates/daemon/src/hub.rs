@@ -13,7 +13,7 @@ use crate::lock;
 use crate::log;
 use crate::orders::Reloading;
 use crate::pool::registry::{AnyPools, PoolRegistry};
-use crate::pool::{Key, Parameters};
+use crate::pool::{Key, Parameters, ServerConnection};
 use crate::postgres::pool::{self, Pool};
 use crate::postgres::relay::is_settable;
 use crate::postgres::server::Server;
@@ -25,6 +25,7 @@ use crate::scram::random;
 use crate::secret::Secret;
 use crate::stats::{Counter, Gauge, Shown};
 use crate::takeover::newer::Predecessor;
+use crate::timeouts::Clock;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
@@ -44,6 +45,7 @@ const READ_ONLY: &str = "default_transaction_read_only";
 #[derive(Debug)]
 pub struct Hub {
     config: Mutex<Arc<Config>>,
+    changes: Counter,
     /// The pools of PostgreSQL's databases.
     pub postgres: PoolRegistry<Server>,
     /// Those of the others.
@@ -121,6 +123,7 @@ impl Hub {
     pub fn new(config: Config, bulk: Handle, left: Left) -> Self {
         Self {
             config: Mutex::new(Arc::new(config)),
+            changes: Counter::default(),
             postgres: PoolRegistry::default(),
             fronts: Fronts::default(),
             gates: Gates::default(),
@@ -147,14 +150,26 @@ impl Hub {
         Arc::clone(&lock(&self.config))
     }
 
-    /// Another configuration. Pools of databases that have changed lend no more connections to new clients; clients
-    /// that are connected keep theirs.
+    /// Another configuration, which pools and clients follow as far as they can.
     pub fn reload(&self, config: Config) {
         log::set_level(config.daemon.log_level);
         let config = Arc::new(config);
         let before = std::mem::replace(&mut *lock(&self.config), Arc::clone(&config));
         self.pools().for_each(|pools| pools.reload(&before, &config));
+        self.changes.add(1);
         self.verifiers.clear();
+    }
+
+    /// Returns true if the bounds of a client are those of an earlier configuration.
+    pub fn is_outdated(&self, clock: &Clock) -> bool {
+        clock.changes() != self.changes.value()
+    }
+
+    /// How long a client of a pool may take, which does nothing now.
+    pub fn clock<S: ServerConnection>(&self, pool: &crate::pool::Pool<S>) -> Clock {
+        // Counted before they are read: rather once too often they are read again.
+        let changes = self.changes.value();
+        Clock::new(pool.timeouts(self.config().daemon.message_timeout()), changes, Instant::now())
     }
 
     /// The pools of each kind of database.
@@ -280,14 +295,6 @@ impl Hub {
     /// The pool of PostgreSQL's sessions of this key, which is made if there is none.
     pub fn pool(&self, key: Key, database: &Arc<Database>) -> Arc<Pool> {
         self.postgres.pool(key, database, &self.gates)
-    }
-
-    /// The pool that has taken the place of one whose configuration has changed, if its sessions are the same.
-    pub fn successor(&self, pool: &Pool) -> Option<Arc<Pool>> {
-        let config = self.config();
-        let now = config.databases.get(&pool.key.name)?;
-        let is_same = now.mode_of(pool.user()) == pool.mode && pool.database.differs_in_limits_only(now);
-        is_same.then(|| self.pool(pool.key.clone(), &Arc::new(now.clone())))
     }
 
     /// Whether the messages of all clients fit into what they may take.

@@ -96,6 +96,8 @@ pub struct Observed {
 #[derive(Debug)]
 pub struct Clock {
     timeouts: Timeouts,
+    /// How often the configuration had changed that they are of.
+    changes: u64,
     doing: Doing,
     asked: u64,
     replies: u64,
@@ -105,9 +107,23 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// Of a client that was just let in.
-    pub fn new(timeouts: Timeouts, now: Instant) -> Self {
-        Self { timeouts, doing: Doing::Nothing, asked: 0, replies: 0, since: now, transaction: None, receiving: None }
+    /// Of a client that does nothing, with the bounds of a configuration that has changed this often.
+    pub fn new(timeouts: Timeouts, changes: u64, now: Instant) -> Self {
+        Self {
+            timeouts,
+            changes,
+            doing: Doing::Nothing,
+            asked: 0,
+            replies: 0,
+            since: now,
+            transaction: None,
+            receiving: None,
+        }
+    }
+
+    /// How often the configuration had changed that its bounds are of.
+    pub fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// Returns true if the client need not be observed: nothing of what it does is bounded.
@@ -207,7 +223,7 @@ mod tests {
 
     fn check(timeouts: Timeouts, rows: &[Line]) {
         let start = Instant::now();
-        let mut clock = Clock::new(timeouts, start);
+        let mut clock = Clock::new(timeouts, 0, start);
         for (second, observed, expected) in rows {
             let first = clock.observe(start + *second as u32 * SECOND, *observed);
             let expected = expected.map(|(then, what)| (start + then as u32 * SECOND, what));
@@ -285,9 +301,9 @@ mod tests {
                 (30, of(3, 7 + much), Some((40, Expired::Message))),
             ],
         );
-        let clock = Clock::new(timeouts, Instant::now());
+        let clock = Clock::new(timeouts, 0, Instant::now());
         assert!(clock.is_free(false) && !clock.is_free(true));
-        assert!(Clock::new(Timeouts::default(), Instant::now()).is_free(true));
-        assert!(!Clock::new(all(), Instant::now()).is_free(false));
+        assert!(Clock::new(Timeouts::default(), 0, Instant::now()).is_free(true));
+        assert!(!Clock::new(all(), 0, Instant::now()).is_free(false));
     }
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,7 @@ from waiting import Work, until
 
 from ..raw import query, values
 from ..test_status import ask
-from ..test_timeouts import told
+from ..test_timeouts import SECONDS, told
 from .conftest import Front, running
 from .plain import PlainClient
 
@@ -41,6 +42,11 @@ def database(front: Front) -> dict[str, Any]:
     return found
 
 
+def sessions(front: Front) -> set[int]:
+    """The numbers of the sessions that are open."""
+    return {each["id"] for each in json.loads(ask(front, "GET", "/servers")[1])}
+
+
 def test_transactions_end_and_new_ones_wait_until_the_database_is_resumed(own: Front) -> None:
     one = f"select 7{own.one_row}"
     with PlainClient(own) as busy, PlainClient(own) as waiting:
@@ -61,22 +67,18 @@ def test_transactions_end_and_new_ones_wait_until_the_database_is_resumed(own: F
 
 def test_reconnect_replaces_sessions_when_they_come_back(own: Front) -> None:
     one = f"select 7{own.one_row}"
-
-    def numbers() -> set[int]:
-        return {each["id"] for each in json.loads(ask(own, "GET", "/servers")[1])}
-
     with PlainClient(own) as busy, PlainClient(own, "session") as kept:
         busy.query("begin")
         kept.query(one)
-        before = numbers()
+        before = sessions(own)
         assert len(before) == 2
         assert order(own, "reconnect", own.name) == 0
         assert busy.query(one) == ["7"]
-        assert numbers() == before
+        assert sessions(own) == before
         busy.query("commit")
         assert order(own, "reconnect", own.name, "--wait") == 0
         assert busy.query(one) == ["7"]
-        assert len(numbers() & before) == 1, "that of the other database"
+        assert len(sessions(own) & before) == 1, "that of the other database"
 
 
 def test_kill_ends_clients(own: Front) -> None:
@@ -91,3 +93,40 @@ def test_kill_ends_clients(own: Front) -> None:
     assert database(own)["open"] == 0
     with clients[2] as other:
         assert other.query(one) == ["7"]
+
+
+def changed(front: Front, settings: str) -> None:
+    """The configuration is read again, with these settings of the database."""
+    text = f"[databases.{front.name}]\nurl = {json.dumps(front.url)}\n{settings}\n"
+    (front.folder.parent / "headraced.toml").write_text(text)
+    assert ask(front, "POST", "/reload") == (200, "")
+
+
+def test_numbers_that_were_changed_are_those_of_connected_clients(own: Front) -> None:
+    one = f"select 7{own.one_row}"
+    with ExitStack() as stack:
+        clients = [stack.enter_context(PlainClient(own)) for _ in range(4)]
+        for client in clients:
+            assert client.query(one) == ["7"]
+        before = sessions(own)
+        for size in (1, 5, 2, 3):
+            changed(own, f"pool_size = {size}\nqueue_wait = {10 + size}")
+            for client in clients:
+                assert client.query(one) == ["7"]
+        assert sessions(own) == before, "no client has logged in again"
+        *busy, waiting = clients
+        for client in busy:
+            client.query("begin")
+            assert client.query(one) == ["7"]
+        waiting.send(query(one))
+        until(lambda: database(own)["waiting"] == 1)
+        changed(own, "pool_size = 4")
+        assert values(waiting.receive()) == ["7"]
+        changed(own, "pool_size = 1")
+        for client in busy:
+            client.query("commit")
+        until(lambda: database(own)["open"] == 1)
+    idle = PlainClient(own)
+    changed(own, f"pool_size = 1\nclient_idle_timeout = {SECONDS}")
+    assert idle.query(one) == ["7"]
+    assert told(idle) == ["57P05"]

@@ -562,10 +562,14 @@ impl Database {
     /// How long a server connection that is opened now is used: up to a tenth shorter than the longest, so that connections
     /// that were opened together do not end together.
     pub fn one_lifetime(&self) -> Duration {
+        Duration::from_secs_f64(self.lifetime() * Self::part_of_lifetime())
+    }
+
+    /// The part of the longest time for which one connection is used: at least nine tenths.
+    pub fn part_of_lifetime() -> f64 {
         let mut random = [0; 4];
         let _ = getrandom::fill(&mut random);
-        let shorter = f64::from(u32::from_be_bytes(random)) / f64::from(u32::MAX) / 10.0;
-        Duration::from_secs_f64(self.lifetime() * (1.0 - shorter))
+        1.0 - f64::from(u32::from_be_bytes(random)) / f64::from(u32::MAX) / 10.0
     }
 
     /// Seconds that a server connection is used. Who has given a password is let in by sessions that it has opened: one that has been changed, or has

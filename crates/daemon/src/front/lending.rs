@@ -25,6 +25,9 @@ impl<B: Backend> Session<'_, B> {
         if self.lent.is_some() {
             return Ok(Ok(()));
         }
+        if self.hub.is_outdated(&self.clock) {
+            self.clock = self.hub.clock(&self.pool);
+        }
         self.of.turns(Activity::Waiting);
         let (client, pool) = (&mut *self.client, Arc::clone(&self.pool));
         spare::give_back_but_request(&mut client.buffers);

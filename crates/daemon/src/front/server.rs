@@ -90,7 +90,8 @@ impl<B: Backend> Server<B> {
     /// [`Fatal`] with the reason, such as the server's own.
     async fn connect(pool: &Pool<B>) -> Result<Self, Fatal> {
         let mut failures = Vec::new();
-        let places = pool.database.places().map_err(|what| Fatal::new(FatalKind::UnusableSetting, what))?;
+        let database = pool.database();
+        let places = database.places().map_err(|what| Fatal::new(FatalKind::UnusableSetting, what))?;
         for (host, port) in places {
             let found = match host.starts_with('/') {
                 true => vec![Address::Unix(Path::new(host).to_owned())],
@@ -110,7 +111,7 @@ impl<B: Backend> Server<B> {
     }
 
     async fn open_at(pool: &Pool<B>, host: &str, port: u16, address: Address) -> Result<Self, Fatal> {
-        let limit = pool.database.connect_timeout();
+        let limit = pool.database().connect_timeout();
         match timeout(limit, Self::log_in(pool, host, port, address)).await {
             Ok(opened) => opened,
             Err(_) => Err(Fatal::new(FatalKind::NoAnswer, format!("{host} did not open a session within {limit:?}"))),
@@ -122,19 +123,20 @@ impl<B: Backend> Server<B> {
             Address::Tcp(address) => address.ip().to_string(),
             Address::Unix(_) => String::new(),
         };
+        let database = pool.database();
         let password = match &pool.key.password {
             Some(given) => Some(given.clone()),
-            None => pool.database.password_for(host, port, pool.user(), pool.name()).await?,
+            None => database.password_for(host, port, pool.user(), pool.name()).await?,
         };
         let connection = B::connection(&Login {
-            settings: &pool.database.front_settings(),
+            settings: &database.front_settings(),
             host: &ip,
             port,
             is_local: host.starts_with('/'),
             user: pool.user(),
             password: password.as_ref().map(|password| password.reveal().as_bytes()),
             database: Some(pool.name()),
-            encryption: &pool.database.encryption(host)?,
+            encryption: &database.encryption(host)?,
             program: PROGRAM,
             statements: FRONT_STATEMENTS,
         })

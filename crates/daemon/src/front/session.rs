@@ -66,7 +66,7 @@ pub(super) struct Session<'a, B: Backend> {
     /// The client has said goodbye.
     pub(super) leaving: bool,
     /// How long the client may take.
-    clock: Clock,
+    pub(super) clock: Clock,
     pub(super) timer: Timer,
     /// Counts the client's messages, and the requests of the server that were answered.
     messages: u64,
@@ -92,10 +92,10 @@ pub async fn serve<B: Backend>(
     entered.client.turns(Activity::Active);
     let machine = &lent.server.client.connection.machine;
     let (version, dialect) = (machine.version(), machine.dialect());
-    let timeouts = pool.timeouts(hub.config().daemon.message_timeout());
+    let clock = hub.clock(&pool);
     let mut session = Session {
         client,
-        clock: Clock::new(timeouts, Instant::now()),
+        clock,
         timer: Timer::default(),
         messages: 0,
         answered: 0,

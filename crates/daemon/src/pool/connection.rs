@@ -2,6 +2,7 @@
 
 use super::Pool;
 use super::limit::Place;
+use crate::config::Database;
 use crate::gate::Passed;
 use crate::postgres::server::NotOpened;
 use crate::servers::OpenServer;
@@ -10,7 +11,7 @@ use crate::traffic::TrafficClass;
 use std::fmt::Debug;
 use std::future::Future;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A connection to a server that a pool lends.
 pub trait ServerConnection: Debug + Sized + Send + 'static {
@@ -54,8 +55,9 @@ pub struct Pooled<S: ServerConnection> {
 pub(super) struct Kept<S: ServerConnection> {
     /// When it was last used.
     pub(super) used: Instant,
-    /// When it is to be replaced.
-    ends: Instant,
+    /// How long it is used, and of which longest time that is a part.
+    lifetime: (Duration, Duration),
+    part: f64,
     pub(super) open: Arc<OpenServer>,
     stats: Arc<Stats>,
     _place: Place<S>,
@@ -74,14 +76,22 @@ impl<S: ServerConnection> Kept<S> {
         pool.stats.open.add(1);
         pool.stats.opened.add(1);
         let open = pool.stats.servers.enter(server.address(), server.process_id(), passed);
-        let now = Instant::now();
-        let ends = now + pool.database.one_lifetime();
-        Self { used: now, ends, open, stats: Arc::clone(&pool.stats), _place: place }
+        Self {
+            used: Instant::now(),
+            lifetime: (Duration::ZERO, Duration::ZERO),
+            part: Database::part_of_lifetime(),
+            open,
+            stats: Arc::clone(&pool.stats),
+            _place: place,
+        }
     }
 
-    /// Returns true if the connection is to be replaced.
-    pub(super) fn is_old(&self, now: Instant) -> bool {
-        now >= self.ends || self.open.is_over()
+    /// Returns true if the connection is to be replaced, where connections are used this long.
+    pub(super) fn is_old(&mut self, now: Instant, longest: Duration) -> bool {
+        if self.lifetime.1 != longest {
+            self.lifetime = (longest.mul_f64(self.part), longest);
+        }
+        now.saturating_duration_since(self.open.opened) >= self.lifetime.0 || self.open.is_over()
     }
 }
 

@@ -49,7 +49,13 @@ impl<S: ServerConnection> Default for Idle<S> {
 }
 
 impl<S: ServerConnection> Idle<S> {
-    /// Takes the connection that nobody has used for the longest time, unless clients wait for it who came before.
+    /// Takes the connection that nobody has used for the longest time.
+    pub fn longest_unused(&self) -> Option<Pooled<S>> {
+        let mut servers = lock(&self.servers);
+        (!servers.is_empty()).then(|| servers.remove(0))
+    }
+
+    /// The same, unless clients wait for it who came before.
     fn spare(&self, arrival: u64) -> Option<Pooled<S>> {
         let mut servers = lock(&self.servers);
         let earlier = lock(&self.waiting).range(..arrival).count();

@@ -3,9 +3,11 @@
 //! A pool is the same for every database. What its connections are is a [`ServerConnection`]; how many a database may
 //! have over all its pools, and who gets the next one, is in [`limit`]; which pools there are, in [`registry`].
 
+mod configured;
 pub mod connection;
 mod key;
 pub mod limit;
+mod permits;
 pub mod registry;
 
 pub use connection::{Pooled, ServerConnection};
@@ -19,37 +21,31 @@ use crate::postgres::server::NotOpened;
 use crate::stats::{Shown, Stats};
 use crate::timeouts::Timeouts;
 use crate::traffic::TrafficClass;
+use configured::Configured;
 use connection::Kept;
 use limit::{Granted, Idle, Place};
+use permits::{Permit, Permits};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::timeout;
 
 /// A pool.
 #[derive(Debug)]
 pub struct Pool<S: ServerConnection> {
-    /// Where to connect.
-    pub database: Arc<Database>,
+    configured: Configured,
     /// What is known of its sessions, for all clients.
     pub state: S::PoolState,
     /// Its counters.
     pub stats: Arc<Stats>,
     /// When its connections go back.
     pub mode: PoolMode,
-    /// The number of its connections.
-    pub size: usize,
     label: String,
     /// What distinguishes it.
     pub key: Key,
     /// The connections that nobody uses, and who waits.
     idle: Arc<Idle<S>>,
-    permits: Arc<Semaphore>,
+    permits: Arc<Permits>,
     limit: Arc<Limit<S>>,
     gate: Arc<Gate>,
-    /// The configuration has changed since.
-    retired: AtomicBool,
 }
 
 /// A server connection that is lent.
@@ -59,7 +55,7 @@ pub struct Lent<S: ServerConnection> {
     pub server: Box<S>,
     kept: Kept<S>,
     since: Instant,
-    _permit: OwnedSemaphorePermit,
+    _permit: Permit,
 }
 
 /// Why no server connection is lent.
@@ -89,22 +85,20 @@ impl<S: ServerConnection> Pool<S> {
     /// An empty pool.
     pub fn new(database: Arc<Database>, key: Key, label: String, limit: Arc<Limit<S>>, gate: Arc<Gate>) -> Self {
         let user = key.of("user");
-        let size = database.size_of(user);
+        let permits = Arc::new(Permits::new(database.size_of(user)));
         let idle = Arc::default();
         limit.add(&idle);
         Self {
             state: S::PoolState::default(),
             stats: Arc::default(),
             mode: database.mode_of(user),
-            size,
             label,
             key,
-            permits: Arc::new(Semaphore::new(size)),
+            permits,
             idle,
             limit,
             gate,
-            retired: AtomicBool::new(false),
-            database,
+            configured: Configured::new(database),
         }
     }
 
@@ -113,15 +107,15 @@ impl<S: ServerConnection> Pool<S> {
         if self.gate.is_paused() {
             return None;
         }
-        let permit = Arc::clone(&self.permits).try_acquire_owned().ok()?;
+        let permit = self.permits.try_take()?;
         while let Some(mut pooled) = self.idle_one(class) {
-            if now.saturating_duration_since(pooled.kept.used) >= self.database.check_after() {
+            if now.saturating_duration_since(pooled.kept.used) >= self.configured.check_after() {
                 // In its place: who is asked is the one that was used last.
                 lock(&self.idle.servers).push(pooled);
                 return None;
             }
             pooled.server.come_to(class);
-            if pooled.kept.is_old(now) || !pooled.server.is_quiet() {
+            if pooled.kept.is_old(now, self.configured.lifetime()) || !pooled.server.is_quiet() {
                 pooled.close();
                 continue;
             }
@@ -177,13 +171,13 @@ impl<S: ServerConnection> Pool<S> {
         waiting: &mut Option<Waiting<'a, S>>,
         class: TrafficClass,
     ) -> Result<Option<Lent<S>>, NotLent> {
-        let permit = match Arc::clone(&self.permits).try_acquire_owned() {
-            Ok(permit) => permit,
-            Err(_) => {
+        let permit = match self.permits.try_take() {
+            Some(permit) => permit,
+            None => {
                 if waiting.is_none() {
                     *waiting = Some(self.wait(arrival)?);
                 }
-                self.queue(self.database.queue_wait().saturating_sub(began.elapsed())).await?
+                self.permits.take(self.database().queue_wait().saturating_sub(began.elapsed())).await?
             }
         };
         let lent = |Pooled { server, kept }| Lent { server, kept, since: Instant::now(), _permit: permit };
@@ -200,7 +194,7 @@ impl<S: ServerConnection> Pool<S> {
             if waiting.is_none() {
                 *waiting = Some(self.wait(arrival)?);
             }
-            let left = self.database.queue_wait().saturating_sub(began.elapsed());
+            let left = self.database().queue_wait().saturating_sub(began.elapsed());
             match self.limit.enter(&self.idle, arrival, left).await.ok_or(NotLent::QueueTimeout)? {
                 Granted::Place(place) => break place,
                 Granted::Server(server) => {
@@ -251,22 +245,16 @@ impl<S: ServerConnection> Pool<S> {
     /// Returns true if a connection that nobody has used can be lent.
     async fn is_usable(&self, pooled: &mut Pooled<S>) -> bool {
         let now = Instant::now();
-        if pooled.kept.is_old(now) || !pooled.server.is_quiet() {
+        if pooled.kept.is_old(now, self.configured.lifetime()) || !pooled.server.is_quiet() {
             return false;
         }
-        now.saturating_duration_since(pooled.kept.used) < self.database.check_after() || pooled.server.is_alive().await
-    }
-
-    async fn queue(&self, within: Duration) -> Result<OwnedSemaphorePermit, NotLent> {
-        match timeout(within, Arc::clone(&self.permits).acquire_owned()).await {
-            Ok(permit) => Ok(permit.expect("the semaphore of a pool is never closed")),
-            Err(_) => Err(NotLent::QueueTimeout),
-        }
+        now.saturating_duration_since(pooled.kept.used) < self.configured.check_after()
+            || pooled.server.is_alive().await
     }
 
     fn wait(&self, arrival: u64) -> Result<Waiting<'_, S>, NotLent> {
         let mut waiting = lock(&self.idle.waiting);
-        if waiting.len() >= self.database.queue_length {
+        if waiting.len() >= self.database().queue_length {
             return Err(NotLent::QueueFull);
         }
         waiting.insert(arrival);
@@ -278,7 +266,7 @@ impl<S: ServerConnection> Pool<S> {
         let Lent { server, mut kept, since, _permit } = lent;
         self.stats.used.observe(now.saturating_duration_since(since));
         kept.open.is_back(now);
-        if kept.is_old(now) {
+        if kept.is_old(now, self.configured.lifetime()) || self.has_too_many() {
             return Pooled { server, kept }.close();
         }
         kept.used = now;
@@ -295,24 +283,50 @@ impl<S: ServerConnection> Pool<S> {
 
     /// Closes the connections that nobody has used for a while.
     pub fn expire(&self) {
-        let (now, longest) = (Instant::now(), self.database.server_idle());
-        let is_kept =
-            |pooled: &Pooled<S>| now.saturating_duration_since(pooled.kept.used) < longest && !pooled.kept.is_old(now);
-        let expired: Vec<_> = lock(&self.idle.servers).extract_if(.., |pooled| !is_kept(pooled)).collect();
+        let (now, longest, lifetime) = (Instant::now(), self.database().server_idle(), self.configured.lifetime());
+        let is_over = |pooled: &mut Pooled<S>| {
+            now.saturating_duration_since(pooled.kept.used) >= longest || pooled.kept.is_old(now, lifetime)
+        };
+        let expired: Vec<_> = lock(&self.idle.servers).extract_if(.., is_over).collect();
         expired.into_iter().for_each(Pooled::close);
     }
 
-    /// The configuration has changed: no client comes to it any more. Those that it has go to the pool that has taken its
-    /// place, if only limits have changed; otherwise they keep their settings, and share connections as before.
+    /// Returns true if it has more connections than it may: the configuration has changed.
+    fn has_too_many(&self) -> bool {
+        usize::try_from(self.stats.open.value()).is_ok_and(|open| open > self.size())
+    }
+
+    /// Returns true if sessions of these settings are those that it has, however many, and for how long.
+    pub fn is_same_as(&self, database: &Database) -> bool {
+        database.mode_of(self.user()) == self.mode && self.database().differs_in_limits_only(database)
+    }
+
+    /// The configuration has other numbers and times: for the next connection that is lent, or is opened.
+    pub fn change(&self, database: Database) {
+        self.permits.set_size(database.size_of(self.user()));
+        self.configured.set(Arc::new(database));
+        while self.has_too_many()
+            && let Some(closed) = self.idle.longest_unused()
+        {
+            closed.close();
+        }
+    }
+
+    /// The configuration has changed in something else: no client comes to it any more. Those that it has keep their
+    /// settings, and share connections as before.
     pub fn retire(&self) {
-        self.retired.store(true, Ordering::Release);
         let closed = std::mem::take(&mut *lock(&self.idle.servers));
         closed.into_iter().for_each(Pooled::close);
     }
 
-    /// Returns true if the configuration has changed since.
-    pub fn is_retired(&self) -> bool {
-        self.retired.load(Ordering::Acquire)
+    /// Where to connect, and its limits.
+    pub fn database(&self) -> Arc<Database> {
+        self.configured.database()
+    }
+
+    /// The number of connections that it may have.
+    pub fn size(&self) -> usize {
+        self.permits.size()
     }
 
     /// The user on the server.
@@ -327,7 +341,7 @@ impl<S: ServerConnection> Pool<S> {
 
     /// How long its clients may take; `message` for a message that is not complete.
     pub fn timeouts(&self, message: Option<Duration>) -> Timeouts {
-        self.database.timeouts_of(self.user(), message)
+        self.database().timeouts_of(self.user(), message)
     }
 
     /// The number of connections that nobody uses.
@@ -337,7 +351,7 @@ impl<S: ServerConnection> Pool<S> {
 
     /// Returns true if every connection that it may have is lent: another client has to wait.
     pub fn is_exhausted(&self) -> bool {
-        self.permits.available_permits() == 0 || self.limit.is_exhausted()
+        self.permits.are_given_out() || self.limit.is_exhausted()
     }
 
     /// Its name for people.
@@ -349,13 +363,13 @@ impl<S: ServerConnection> Pool<S> {
     pub fn shown(&self) -> Shown {
         Shown {
             label: self.label.clone(),
-            database: self.key.database(&self.database),
+            database: self.key.database(&self.database()),
             user: self.user().to_owned(),
             paused: self.gate.is_paused(),
             startup: self.key.others(),
-            driver: self.database.driver,
+            driver: self.database().driver,
             mode: self.mode,
-            size: self.size,
+            size: self.size(),
             idle: self.idle(),
             waiting: self.waiting(),
             stats: Arc::clone(&self.stats),
@@ -378,7 +392,7 @@ impl<S: ServerConnection> Pool<S> {
         let mut closed = Vec::new();
         let mut idle = lock(&self.idle.servers);
         while let Some(last) = idle.last_mut() {
-            if !last.kept.is_old(Instant::now()) && last.server.is_quiet() {
+            if !last.kept.is_old(Instant::now(), self.configured.lifetime()) && last.server.is_quiet() {
                 return true;
             }
             closed.extend(idle.pop());

@@ -37,8 +37,8 @@ pub trait AnyPools {
     /// that have named a server, or given a password or startup parameters that are not used any more, and those whose
     /// server has let nobody in. A client can make any number of them.
     fn expire(&self);
-    /// The configuration is another one. Pools of databases that have changed lend no more connections to new clients;
-    /// clients that are connected keep theirs.
+    /// The configuration is another one. Pools follow its numbers and times. Those of databases whose sessions are opened
+    /// otherwise now lend no more connections to new clients; clients that are connected keep theirs.
     fn reload(&self, before: &Config, now: &Config);
 }
 
@@ -132,19 +132,28 @@ impl<S: ServerConnection> AnyPools for PoolRegistry<S> {
 
     fn reload(&self, before: &Config, now: &Config) {
         self.reload_limits(before, now);
-        let mut retired = Vec::new();
+        // Once nothing is locked: to close a connection lets others have its place.
+        let (mut changed, mut retired) = (Vec::new(), Vec::new());
         lock(&self.pools).retain(|key, pool| {
-            let now = now.databases.get(&key.name);
-            let is_as_before = |now: &Database| match &key.standby {
-                Some(name) => now.standby(name).is_some_and(|now| now == *pool.database),
-                None => *now == *pool.database,
-            };
-            let stays = key.of_client || now.is_some_and(is_as_before);
-            if !stays {
-                retired.push(Arc::clone(pool));
+            if key.of_client {
+                return true;
             }
-            stays
+            let now = now.databases.get(&key.name);
+            let now = match &key.standby {
+                Some(name) => now.and_then(|now| now.standby(name)),
+                None => now.cloned(),
+            };
+            match now.filter(|now| pool.is_same_as(now)) {
+                Some(now) if now == *pool.database() => {}
+                Some(now) => changed.push((Arc::clone(pool), now)),
+                None => {
+                    retired.push(Arc::clone(pool));
+                    return false;
+                }
+            }
+            true
         });
+        changed.into_iter().for_each(|(pool, now)| pool.change(now));
         let mut before = lock(&self.retired);
         for pool in retired {
             pool.retire();

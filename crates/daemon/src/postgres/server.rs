@@ -447,7 +447,7 @@ impl ServerConnection for Server {
     type PoolState = PoolState;
 
     async fn open(pool: &Pool, class: TrafficClass) -> Result<Self, NotOpened> {
-        let mut server = Self::connect(&pool.database, &pool.key.startup, pool.key.password.as_ref()).await?;
+        let mut server = Self::connect(&pool.database(), &pool.key.startup, pool.key.password.as_ref()).await?;
         server.home = Home::of(class);
         pool.state.welcomes.opened(&server.state.defaults);
         if pool.key.standby.is_some() {

@@ -52,14 +52,14 @@ pub async fn serve(
         Ok(None) => return (client, Ok(())),
         Err(ended) => return (client, Err(ended)),
     };
-    let timeouts = pool.timeouts(hub.config().daemon.message_timeout());
+    let clock = hub.clock(&pool);
     let mut session = Box::new(Session {
         client,
         relay,
         standbys: hub.standbys.of(&pool, hub),
         primary: Arc::clone(&pool),
         pool,
-        clock: Clock::new(timeouts, Instant::now()),
+        clock,
         timer: Timer::default(),
         replies: 0,
         of: Arc::clone(&entered.client),
@@ -113,7 +113,7 @@ async fn welcome(
     let apart = of.unless_killed(client.stays_for(pool.apart(&mut settings))).await?;
     let Some(apart) = apart else { return Ok(None) };
     if let Some(key) = apart? {
-        pool = hub.pool(key, &pool.database);
+        pool = hub.pool(key, &pool.database());
     }
     let parameters = match pool.welcome(&settings) {
         Some(parameters) => parameters,

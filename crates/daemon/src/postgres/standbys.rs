@@ -33,34 +33,31 @@ struct All {
 impl AllStandbys {
     /// The standbys for the clients of a pool; `None` if everything is executed where the pool's connections go.
     pub fn of(&self, pool: &Pool, hub: &Hub) -> Option<Arc<Standbys>> {
-        let names = pool.database.standby_names();
+        let database = pool.database();
+        let names = database.standby_names();
         // A session that stays with its client cannot be in two places.
         if names.is_empty() || pool.mode == PoolMode::Session {
             return None;
         }
         let All { of_pools, lags } = &mut *lock(&self.0);
         // A client that is connected since before a change of the configuration has what it came with.
-        if let Some(known) = of_pools.get(&pool.key).filter(|known| known.database == pool.database) {
+        if let Some(known) = of_pools.get(&pool.key).filter(|known| known.database.differs_in_limits_only(&database)) {
             return Some(Arc::clone(known));
         }
         let pool_of = |name: &String| {
-            let database = pool.database.standby(name)?;
+            let database = database.standby(name)?;
             Some(hub.pool(Key { standby: Some(name.clone()), ..pool.key.clone() }, &Arc::new(database)))
         };
         let login = Lag::login(&pool.key);
-        let lag = match lags.get(&login).filter(|known| known.database == pool.database) {
+        let lag = match lags.get(&login).filter(|known| known.database.differs_in_limits_only(&database)) {
             Some(known) => Arc::clone(known),
             None => {
-                let made = Arc::new(Lag::new(&pool.database, login.clone()));
+                let made = Arc::new(Lag::new(&database, login.clone()));
                 lags.insert(login, Arc::clone(&made));
                 made
             }
         };
-        let made = Arc::new(Standbys {
-            pools: names.iter().filter_map(pool_of).collect(),
-            lag,
-            database: Arc::clone(&pool.database),
-        });
+        let made = Arc::new(Standbys { pools: names.iter().filter_map(pool_of).collect(), lag, database });
         of_pools.insert(pool.key.clone(), Arc::clone(&made));
         Some(made)
     }

@@ -8,7 +8,6 @@ use crate::postgres::pool::Lent;
 use crate::registry::Activity;
 use crate::replies::{Ended, SERVER_LOST};
 use crate::spare;
-use crate::timeouts::Clock;
 use headrace_core::limits::READ_BUFFER_BYTES;
 use headrace_io::Progress;
 use std::future::Future;
@@ -28,8 +27,8 @@ impl Session {
     /// Waits for a server connection, and for what the client does meanwhile.
     pub(super) async fn borrow(&mut self) -> Result<Borrowed, Ended> {
         self.of.take_cancel().await;
-        if self.primary.is_retired() {
-            self.follow_change();
+        if self.hub.is_outdated(&self.clock) {
+            self.clock = self.hub.clock(&self.primary);
         }
         if self.standbys.is_some() {
             if let Some(borrowed) = Box::pin(self.borrow_from_standby()).await? {
@@ -47,16 +46,6 @@ impl Session {
             },
         }
         Ok(Borrowed::Lent)
-    }
-
-    /// The configuration has changed: the client goes to the pool that others come to, if only limits are others.
-    fn follow_change(&mut self) {
-        let Some(next) = self.hub.successor(&self.primary) else { return };
-        self.relay.share(Arc::clone(&next.state.catalog));
-        self.standbys = self.hub.standbys.of(&next, &self.hub);
-        self.clock = Clock::new(next.timeouts(self.hub.config().daemon.message_timeout()), Instant::now());
-        self.pool = Arc::clone(&next);
-        self.primary = next;
     }
 
     /// The same of a standby, if what the client has sent is declared to be read-only, and one will do. What fails before the
