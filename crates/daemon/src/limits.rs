@@ -60,11 +60,7 @@ pub const DESCRIPTION_BYTES: usize = 16 * 1024;
 /// How long a prepared statement is what everybody gets who prepares its text. What its text means may be changed by
 /// others than the daemon's clients: a table of the same name in an earlier schema of the search path, another function.
 pub const SHARED_FOR: Duration = Duration::from_secs(60);
-/// How long a statement that others have prepared is taken to fit its tables, on one server connection, before the server is
-/// asked for a client that prepares the text.
-pub const CHECKED_FOR: Duration = Duration::from_millis(250);
-/// The same of a database other than PostgreSQL, for all statements of a session: how long their columns are told without
-/// asking.
+/// How long the columns of a database other than PostgreSQL are told without asking, for all statements of a session.
 pub const DESCRIBED_FOR: Duration = Duration::from_secs(1);
 /// Portals of one client that are open at one time, beyond which it keeps its server connection.
 pub const PORTALS: usize = 1000;

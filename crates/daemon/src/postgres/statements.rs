@@ -4,23 +4,21 @@ use super::description::{Description, FirstDescription};
 use super::relay::is_settable;
 use crate::limits::{KNOWN_STATEMENT_BYTES, KNOWN_STATEMENTS, SHARED_FOR};
 use crate::lock;
-use headrace_postgres::sql::{Effects, effects, has_parse_time_constant, leaves};
+use headrace_postgres::sql::{Facts, facts, has_parse_time_constant};
 use std::borrow::Cow;
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// A statement as a client's Parse has it: its text, and the types of its parameters.
 #[derive(Debug)]
 pub struct Statement {
     /// The body of Parse after the name: text, number of types, types.
     pub body: Arc<[u8]>,
-    /// What its execution does.
-    pub effects: Effects,
-    /// What its execution leaves in the session.
-    pub leaves: Option<&'static str>,
+    /// What its execution does, and leaves in the session.
+    pub facts: Facts,
     /// The settings under which others may have it parsed; `None` if it is one client's own.
     settings: Option<Arc<str>>,
     id: u64,
@@ -139,7 +137,7 @@ impl Catalog {
             }
         }
         let mut made = make(body, Some(Arc::clone(settings)), now);
-        if made.effects.deallocates || has_parse_time_constant(&text_of(body)) {
+        if made.facts.effects.deallocates || has_parse_time_constant(&text_of(body)) {
             // What it is about is another statement for each client; a constant is that of the client's own Parse.
             made.settings = None;
             return Arc::new(made);
@@ -199,14 +197,10 @@ pub fn own(body: &[u8]) -> Arc<Statement> {
 
 fn make(body: &[u8], settings: Option<Arc<str>>, made: Instant) -> Statement {
     let id = NUMBERS.fetch_add(1, Ordering::Relaxed);
-    let (effects, leaves) = {
-        let text = text_of(body);
-        (effects(&text), leaves(&text, follows))
-    };
+    let facts = facts(&text_of(body), always_follows);
     Statement {
         body: body.into(),
-        effects,
-        leaves,
+        facts,
         settings,
         id,
         name: name_of(id).into(),
@@ -215,8 +209,8 @@ fn make(body: &[u8], settings: Option<Arc<str>>, made: Instant) -> Statement {
     }
 }
 
-/// The settings that every server reports; others may be reported, too.
-fn follows(name: &str) -> bool {
+/// Returns true if a setting follows its client whichever server it is lent a connection of: every server reports it.
+pub fn always_follows(name: &str) -> bool {
     is_settable(name) && name != "search_path" && name != "default_transaction_read_only"
 }
 
@@ -241,8 +235,6 @@ pub struct Prepared {
     used: u64,
     /// What the server has said of it since it was parsed there.
     pub description: Option<Description>,
-    /// When the server has last parsed it, or found that it fits.
-    checked: Instant,
 }
 
 impl OnServer {
@@ -275,7 +267,7 @@ impl OnServer {
             self.used.remove(&evicted);
         }
         self.clock += 1;
-        let prepared = Prepared { used: self.clock, description: None, checked: Instant::now() };
+        let prepared = Prepared { used: self.clock, description: None };
         self.used.insert(id, prepared);
         evicted
     }
@@ -285,7 +277,6 @@ impl OnServer {
         let description = description.clone();
         if let Some(entry) = self.used.get_mut(&statement.id) {
             entry.description = Some(description.after(entry.description.as_ref()));
-            entry.checked = Instant::now();
         } else if self.unnamed == Some(statement.id) {
             self.unnamed_description = Some(description.after(self.unnamed_description.as_ref()));
         }
@@ -297,11 +288,6 @@ impl OnServer {
             Some(entry) => entry.description.as_ref(),
             None => self.unnamed_description.as_ref().filter(|_| self.unnamed == Some(id)),
         }
-    }
-
-    /// Returns true if it was parsed, or found to fit, within this time.
-    pub fn is_checked(&self, id: u64, within: Duration) -> bool {
-        self.used.get(&id).is_some_and(|entry| entry.checked.elapsed() <= within)
     }
 
     /// Returns true if it is the unnamed one.

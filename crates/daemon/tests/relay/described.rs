@@ -217,7 +217,7 @@ fn where_others_have_prepared_it(in_transaction: bool) -> Pair {
     assert_eq!(pair.client(&say().parse("a", TEXT).describe("a").sync().0), Ok(Then::Wait));
     pair.answer(&[replies(b"1"), description(23), replies(b"ZI")].concat());
     std::mem::swap(&mut pair.server, &mut other.server);
-    other.relay.checked_for = std::time::Duration::ZERO;
+    other.finds_all_fitting = false;
     if in_transaction {
         assert_eq!(other.client(&say().query("begin").0), Ok(Then::Wait));
         other.answer(&completed("BEGIN", b'T'));
@@ -236,13 +236,12 @@ fn statement_of_others_is_parsed_again_where_the_server_cannot_be_asked() {
         let said = Say([before.0.clone(), say().parse("b", TEXT).bind("b").execute().sync().0].concat());
         assert_eq!(pair.client(&said.0), Ok(Then::Wait));
         let mut sent = texts(&pair.sent());
-        assert_eq!(sent.split_off(sent.len() - 5), ["C", TEXT, "B", "E", "S"]);
+        assert_eq!(sent.split_off(sent.len() - 6), ["C", TEXT, "D", "B", "E", "S"]);
         let first: &[u8] = if in_transaction { b"" } else { b"12DC" };
-        pair.answer(&replies(&[first, b"312DCZ", &[status]].concat()));
-        assert_eq!(pair.told(), replies(&[first, b"12DCZ", &[status]].concat()), "the Close is not the client's");
-        pair.relay.checked_for = std::time::Duration::MAX;
-        assert_eq!(pair.client(&say().parse("c", TEXT).bind("c").execute().sync().0), Ok(Then::Wait));
-        assert_eq!(texts(&pair.sent()), ["B", "E", "S"], "it was parsed not long ago");
+        let rest = replies(&[&b"2DCZ"[..], &[status]].concat());
+        pair.answer(&[replies(&[first, b"31"].concat()), description(23), rest.clone()].concat());
+        let told = [replies(&[first, b"1"].concat()), rest].concat();
+        assert_eq!(pair.told(), told, "neither the Close nor the Describe is the client's");
     }
 }
 
@@ -251,7 +250,7 @@ fn statement_of_others_that_was_to_be_parsed_again_is_closed_later_if_that_was_s
     let mut pair = where_others_have_prepared_it(true);
     let said = say().bind("nosuch").parse("b", TEXT).bind("b").execute().sync();
     assert_eq!(pair.client(&said.0), Ok(Then::Wait));
-    assert_eq!(texts(&pair.sent()), ["B", "C", TEXT, "B", "E", "S"]);
+    assert_eq!(texts(&pair.sent()), ["B", "C", TEXT, "D", "B", "E", "S"]);
     pair.answer(&replies(b"EZE"));
     assert_eq!(pair.client(&say().query("rollback").0), Ok(Then::Wait));
     pair.answer(&completed("ROLLBACK", b'I'));
@@ -268,10 +267,9 @@ fn statement_of_others_is_checked_before_a_client_gets_it() {
         assert_eq!(pair.client(&say().parse("a", "select a from t").describe("a").sync().0), Ok(Then::Wait));
         pair.answer(&[replies(b"1"), description(23), replies(b"ZI")].concat());
         std::mem::swap(&mut pair.server, &mut other.server);
-        other.relay.checked_for = std::time::Duration::ZERO;
+        other.finds_all_fitting = false;
         assert_eq!(other.client(&say().parse("b", "select a from t").sync().0), Ok(Then::Wait));
         assert_eq!(texts(&other.sent()), ["D", "S"]);
-        other.relay.checked_for = std::time::Duration::MAX;
         match changed {
             false => {
                 other.answer(&[description(23), replies(b"ZI")].concat());

@@ -7,12 +7,10 @@ use headrace_postgres::messages::tag::{backend, frontend as client};
 use headrace_testkit::{assert_documented, assert_taken};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// A client with a statement that is called `a`.
 fn with_statement() -> Pair {
     let mut pair = Pair::new(&Arc::default());
-    pair.relay.checked_for = Duration::MAX;
     assert_eq!(pair.client(&say().parse("a", "select 1").sync().0), Ok(Then::Wait));
     pair.answer(&replies(b"1ZI"));
     pair.sent();
@@ -39,7 +37,7 @@ fn error_without_a_sync_after_it_has_later_messages_skipped_too() {
     for (later, sent) in [
         (say(), &["B", "E"][..]),
         (say().query("select 2"), &["B", "E", "select 2"]),
-        (say().query("select 2").parse("b", "select 1"), &["B", "E", "select 2"]),
+        (say().query("select 2").close("a"), &["B", "E", "select 2"]),
     ] {
         let mut pair = with_statement();
         let said = [say().bind("a").execute().0, later.0].concat();

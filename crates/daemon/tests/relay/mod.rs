@@ -24,6 +24,8 @@ pub struct Pair {
     pub from_server: ReadBuffer,
     pub to_server: WriteBuffer,
     pub to_client: WriteBuffer,
+    /// The server finds that statements fit which others have prepared, whenever it is asked.
+    pub finds_all_fitting: bool,
 }
 
 impl Pair {
@@ -35,6 +37,7 @@ impl Pair {
             from_server: ReadBuffer::new(),
             to_server: WriteBuffer::new(),
             to_client: WriteBuffer::new(),
+            finds_all_fitting: true,
         }
     }
 
@@ -50,10 +53,26 @@ impl Pair {
             let then = self.relay.from_client(&mut self.from_client, &mut self.server, &mut self.to_server)?;
             let in_flight = self.relay.in_flight();
             self.relay.settle(&self.server, &mut self.to_client);
+            if self.finds_all_fitting && self.relay.is_waiting_for_replies() && self.has_asked() {
+                self.server(&replies(b"ZI"));
+                continue;
+            }
             if !self.relay.is_waiting_for_replies() || self.relay.in_flight() == in_flight {
                 return Ok(then);
             }
         }
+    }
+
+    /// Returns true if the last that was sent is the question whether a statement fits. It is not shown then.
+    fn has_asked(&mut self) -> bool {
+        let mut sent = self.to_server.take();
+        let asked = texts(&sent).ends_with(&["D".into(), "S".into()]);
+        if asked {
+            let at = sent.windows(1).rposition(|tag| tag == [client::DESCRIBE]).expect("it is one of the tags");
+            sent.truncate(at);
+        }
+        self.to_server.tail().extend(sent);
+        asked
     }
 
     /// The server answers, and what the client has sent goes on.
@@ -207,25 +226,32 @@ pub fn completed(tag: &str, status: u8) -> Vec<u8> {
     out
 }
 
-/// Returns true if the server parses the text again for this client.
+/// Returns true if the server parses the text for this client alone, not in place of what it has parsed for others.
 pub fn is_parsed(pair: &mut Pair, name: &str) -> bool {
     assert_eq!(pair.client(&say().parse(name, "select * from t").sync().0), Ok(Then::Wait));
     let sent = pair.sent();
     let status = if pair.server.status == TransactionStatus::Idle { b'I' } else { b'T' };
-    let (mut tags, mut at) = (Vec::new(), 0);
+    let (mut closed, mut parsed, mut at) = (Vec::new(), false, 0);
     while at < sent.len() {
-        tags.push(sent[at]);
-        at += 1 + u32::from_be_bytes(sent[at + 1..at + 5].try_into().expect("four bytes")) as usize;
-    }
-    for tag in &tags {
-        pair.server(&match *tag {
-            client::PARSE => replies(&[backend::PARSE_COMPLETE]),
-            client::CLOSE => replies(&[backend::CLOSE_COMPLETE]),
+        let length = u32::from_be_bytes(sent[at + 1..at + 5].try_into().expect("four bytes")) as usize;
+        let body = &sent[at + 5..at + 1 + length];
+        let name = |from: usize| body[from..].split(|byte| *byte == 0).next().unwrap_or_default();
+        pair.server(&match sent[at] {
+            client::PARSE => {
+                parsed |= !closed.contains(&name(0));
+                replies(&[backend::PARSE_COMPLETE])
+            }
+            client::CLOSE => {
+                closed.push(name(1));
+                replies(&[backend::CLOSE_COMPLETE])
+            }
+            client::DESCRIBE => replies(b"tn"),
             _ => replies(&[backend::READY_FOR_QUERY, status]),
         });
+        at += 1 + length;
     }
     pair.told();
-    tags.contains(&client::PARSE)
+    parsed
 }
 
 /// The text of each Query, and the tags of other messages.

@@ -47,7 +47,7 @@ impl Relay {
         }
         // In a transaction that has failed it executes nothing.
         let told = match told {
-            Some(told) if server.status != TransactionStatus::Failed && !statement.effects.borrows_columns => {
+            Some(told) if server.status != TransactionStatus::Failed && !statement.facts.effects.borrows_columns => {
                 told.clone()
             }
             _ => return Checked::Fits(None),
@@ -86,7 +86,8 @@ impl Relay {
     }
 
     /// Has the server look whether a statement still fits its tables that others have prepared, before a client gets it that
-    /// prepares the text: that client could not tell why it is refused. Returns true if it waits for that.
+    /// prepares the text: that client could not tell why it is refused. It is asked each time, as a table may be changed at any
+    /// time. Returns true if it waits for that.
     pub(super) fn validates(&mut self, body: &[u8], server: &mut ServerState, output: &mut WriteBuffer) -> bool {
         self.found = None;
         let Some((name, body)) = name_of(body).filter(|(name, _)| !name.is_empty()) else { return false };
@@ -94,11 +95,12 @@ impl Relay {
             return false;
         }
         let statement = self.statement(body);
-        let is_first =
-            !self.group.is_open() && self.in_flight.replies.is_empty() && server.status == TransactionStatus::Idle;
+        // The daemon's own SETs may be under way.
+        let owes_own_alone = self.in_flight.replies.iter().all(|expected| expected.is_put_in() || expected.is_own());
+        let is_first = !self.group.is_open() && owes_own_alone && server.status == TransactionStatus::Idle;
         let is_others =
             is_first && server.prepared.has(statement.id()) && !self.client.closed.contains(&statement.id());
-        if is_others && !server.prepared.is_checked(statement.id(), self.checked_for) {
+        if is_others && self.validated != Some(statement.id()) {
             self.send(client::DESCRIBE, statement.name(), output);
             frontend::sync(output.tail());
             self.in_flight.replies.push(Expected::Validation(statement));

@@ -33,7 +33,7 @@ impl Relay {
 
     /// The same of a prepared statement.
     pub(super) fn deallocated(&self, statement: &Statement) -> Option<Vec<u8>> {
-        if !statement.effects.deallocates {
+        if !statement.facts.effects.deallocates {
             return None;
         }
         self.deallocated_by(&statement.text())
@@ -41,7 +41,7 @@ impl Relay {
 
     /// What the server gets to see of a statement that is prepared: the body of Parse after the name.
     pub(super) fn sent_body<'a>(&self, statement: &'a Statement) -> Cow<'a, [u8]> {
-        if !statement.effects.deallocates {
+        if !statement.facts.effects.deallocates {
             return Cow::Borrowed(&statement.body);
         }
         let sql = match self.deallocated(statement) {

@@ -8,11 +8,12 @@ use super::names::Change;
 use super::partial::Partial;
 use super::{Refused, Relay, ServerState, Then, is_settable};
 use crate::limits::WHOLE_MESSAGE;
+use crate::postgres::statements::{always_follows, own};
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{ReadBuffer, WriteBuffer};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{Target, frontend as client};
-use headrace_postgres::sql::{begins_block, effects, leaves, outlasts_discard};
+use headrace_postgres::sql::{Facts, begins_block, facts, leaves, outlasts_discard};
 
 /// What becomes of a message.
 enum Outcome {
@@ -154,7 +155,7 @@ impl Relay {
         if self.binding_waits(&names.1, statement) {
             return Ok(Outcome::AwaitsReplies);
         }
-        if let Some(reason) = statement.and_then(|statement| statement.leaves) {
+        if let Some(reason) = statement.and_then(|statement| statement.facts.leaves) {
             self.may_leave(Some(reason));
         }
         match self.check(&names.1, server, output) {
@@ -191,8 +192,8 @@ impl Relay {
         if let Some(at) = at {
             let (_, statement) = self.in_flight.awaited.swap_remove(at);
             self.in_flight.deallocating = self.deallocated(&statement);
-            self.takes_effect(&statement.effects);
-            self.restore(&statement.effects.resets, server, output);
+            self.takes_effect(&statement.facts.effects);
+            self.restore(&statement.facts.effects.resets, server, output);
             frontend::flush(output.tail());
         }
         Ok(Outcome::Handled)
@@ -229,8 +230,10 @@ impl Relay {
             client::PARSE => {
                 let (name, rest) = name_of(body).ok_or_else(|| malformed("Parse"))?;
                 let (sql, _) = name_of(rest).ok_or_else(|| malformed("Parse"))?;
-                self.note(&text_of(sql), server)?;
-                self.parse(name, rest, server, output);
+                // One that is known was read when it was made.
+                let statement = self.found.take().unwrap_or_else(|| own(rest));
+                self.note(&text_of(sql), &statement.facts, server)?;
+                self.parse(name, rest, statement, server, output);
             }
             _ => self.describe_or_close(tag, &message, server, output)?,
         }
@@ -241,15 +244,17 @@ impl Relay {
         let body = &message[5..];
         let text = body.strip_suffix(b"\0").unwrap_or(body);
         let sql = text_of(text);
-        self.note(&sql, server)?;
-        let effects = effects(&sql);
+        let facts = facts(&sql, always_follows);
+        self.note(&sql, &facts, server)?;
+        let effects = facts.effects;
         server.prepared.set_unnamed(None);
         let restored = match effects.resets.is_empty() {
             true => None,
             false => self.restored(&sql, std::str::from_utf8(text).is_ok(), server),
         };
         let mut spliced = None;
-        match (self.deallocated_by(&sql), restored) {
+        let deallocated = if effects.deallocates { self.deallocated_by(&sql) } else { None };
+        match (deallocated, restored) {
             (Some(name), _) => self.deallocate(name, output),
             (None, Some((sql, parts))) => {
                 frontend::query(output.tail(), "", &sql);
@@ -293,12 +298,13 @@ impl Relay {
 
     /// Notes what a text leaves behind. A setting follows its client if the server reports it and anybody may set it;
     /// others, like session_authorization, do not.
-    fn note(&mut self, sql: &str, server: &mut ServerState) -> Result<(), Refused> {
+    fn note(&mut self, sql: &str, facts: &Facts, server: &mut ServerState) -> Result<(), Refused> {
         if self.refuses_transactions && begins_block(sql) {
             return Err(Refused::Transaction);
         }
         let was_pinned = self.client.pinned.is_some();
-        if !was_pinned {
+        // Of all others it is known that they leave nothing, whatever this server reports.
+        if !was_pinned && (facts.leaves.is_some() || facts.effects.settings) {
             let follows = |name: &str| {
                 is_settable(name) && server.parameters.keys().any(|known| known.eq_ignore_ascii_case(name))
             };

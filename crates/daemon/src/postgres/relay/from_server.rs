@@ -98,7 +98,10 @@ impl Relay {
                 server.parameters.insert(name, value);
             }
             backend::READY_FOR_QUERY => {
-                self.in_flight.replies.pop();
+                if let Some(Expected::Validation(statement)) = self.in_flight.replies.pop() {
+                    // If it does not fit, the server connection has it no more.
+                    self.validated = Some(statement.id()).filter(|id| server.prepared.has(*id));
+                }
                 server.status = transaction_status(body)?;
             }
             backend::PARAMETER_DESCRIPTION => self.in_flight.parameters = message.to_vec(),

@@ -36,7 +36,6 @@ mod spliced;
 mod waiting;
 
 use super::statements::{Catalog, Statement, own};
-use crate::limits::CHECKED_FOR;
 use borrowing::{Need, need};
 use client::Client;
 use expected::Expected;
@@ -50,7 +49,7 @@ pub use server_state::ServerState;
 pub use settings::{TRANSITIONS as SETTINGS_TRANSITIONS, is_settable};
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 /// Why a client's message is not passed on.
 #[derive(Debug, PartialEq, Eq)]
@@ -106,11 +105,11 @@ pub struct Relay {
     to_client: Partial,
     /// The statement for the text of the Parse that is next.
     found: Option<Arc<Statement>>,
+    /// The number of the statement that the server has just found to fit the tables, for the Parse that is next.
+    validated: Option<u64>,
     waits_for_replies: bool,
     /// What has happened since it was taken last.
     pub counters: Counters,
-    /// How long a statement that others have prepared is taken to fit the tables without asking.
-    pub checked_for: Duration,
     /// Requests since the server connection was lent.
     pub requests: usize,
     /// Counts the messages of the client that are handled, if only in part.
@@ -140,9 +139,9 @@ impl Relay {
             to_server: Partial::None,
             to_client: Partial::None,
             found: None,
+            validated: None,
             waits_for_replies: false,
             counters: Counters::default(),
-            checked_for: CHECKED_FOR,
             requests: 0,
             messages: 0,
             refuses_transactions: false,
@@ -151,11 +150,6 @@ impl Relay {
             is_on_standby: false,
             sent_fatal_error: false,
         }
-    }
-
-    /// The statements of its client are shared with those of other clients from now on. It has no server connection.
-    pub fn share(&mut self, catalog: Arc<Catalog>) {
-        (self.catalog, self.found) = (catalog, None);
     }
 
     /// Returns true if nothing more is read from the client's messages before the server has answered.

@@ -64,49 +64,64 @@ impl Relay {
         });
     }
 
-    pub(super) fn parse(&mut self, name: &[u8], body: &[u8], server: &mut ServerState, output: &mut WriteBuffer) {
+    /// A Parse of a statement, which is one of others if that is possible.
+    pub(super) fn parse(
+        &mut self,
+        name: &[u8],
+        body: &[u8],
+        mut statement: Arc<Statement>,
+        server: &mut ServerState,
+        output: &mut WriteBuffer,
+    ) {
+        let validated = self.validated.take();
         if name.is_empty() {
-            let statement = own(body);
             server.prepared.set_unnamed(Some(statement.id()));
             self.send_parse(b"", &self.sent_body(&statement), output);
             self.parses(name, &statement);
             return;
         }
-        if let Some(statement) = self.client.names.get(name).cloned() {
+        if let Some(taken) = self.client.names.get(name).cloned() {
             // The server's own error says that it exists already, if it exists there.
-            let statement = self.prepare(name, statement, server, output);
-            return self.parse_refused(name, &statement, body, output);
+            let taken = self.prepare(name, taken, server, output);
+            return self.parse_refused(name, &taken, statement, output);
         }
-        let mut statement = self.found.take().unwrap_or_else(|| self.statement(body));
         if self.client.closed.remove(&statement.id()) {
             self.catalog.forget(&statement);
             statement = self.statement(body);
         }
+        let mut is_known_to_others = false;
         if server.prepared.has(statement.id()) {
-            if server.status == TransactionStatus::Failed && !statement.effects.in_failed_block {
-                return self.parse_refused(name, &statement, body, output);
+            if server.status == TransactionStatus::Failed && !statement.facts.effects.in_failed_block {
+                let refused = own(body);
+                return self.parse_refused(name, &statement, refused, output);
             }
-            if server.prepared.is_checked(statement.id(), self.checked_for) {
+            if validated == Some(statement.id()) {
                 self.counters.spared += 1;
                 let change = self.changes(Change { name: name.to_vec(), to: Some(statement) });
                 return self.expect(Expected::Made(backend::PARSE_COMPLETE, change));
             }
             // Others may have changed its tables. Within a transaction, or behind other messages, the server cannot be asked: the
             // answer that it does not fit would make what the client has sent fail.
+            is_known_to_others = server.prepared.description(statement.id()).is_some();
             self.forget_on_server(&statement, server, output);
         }
         self.make_room(statement.id(), server, output);
         self.send_parse(statement.name(), &self.sent_body(&statement), output);
         self.counters.prepared += 1;
         self.parses(name, &statement);
+        if is_known_to_others {
+            // They need not ask for it, one by one, when they bind it.
+            self.send(client::DESCRIBE, statement.name(), output);
+            self.expect(Expected::Check(statement));
+        }
     }
 
     /// Has the server refuse a Parse, by the name of a statement that it has.
-    fn parse_refused(&mut self, name: &[u8], statement: &Statement, body: &[u8], output: &mut WriteBuffer) {
-        self.send_parse(statement.name(), body, output);
-        let change = Change { name: name.to_vec(), to: Some(own(body)) };
+    fn parse_refused(&mut self, name: &[u8], taken: &Statement, refused: Arc<Statement>, output: &mut WriteBuffer) {
+        self.send_parse(taken.name(), &refused.body, output);
+        let change = Change { name: name.to_vec(), to: Some(refused) };
         self.client.names.sent(&change, self.group.number());
-        self.expect(Expected::Refused(statement.id(), change));
+        self.expect(Expected::Refused(taken.id(), change));
     }
 
     /// A message that changes a name is passed on, or answered here: nothing can undo it if nothing before it in its group
@@ -149,7 +164,7 @@ impl Relay {
             (other, _) => other.as_deref().unwrap_or_default(),
         };
         if let Some(statement) = &statement {
-            if statement.effects.deallocates {
+            if statement.facts.effects.deallocates {
                 self.prepare_deallocate(on_server, statement, output);
             }
             self.binds(&portal, statement);
@@ -169,10 +184,10 @@ impl Relay {
 
     fn binds(&mut self, portal: &[u8], statement: &Arc<Statement>) {
         self.in_flight.awaited.retain(|(awaited, _)| awaited != portal);
-        if is_awaited(&statement.effects) {
+        if is_awaited(&statement.facts.effects) {
             self.in_flight.awaited.push((portal.to_vec(), Arc::clone(statement)));
         } else {
-            self.takes_effect(&statement.effects);
+            self.takes_effect(&statement.facts.effects);
         }
     }
 

@@ -43,7 +43,8 @@ impl Relay {
         }
         // What DISCARD ALL does not undo keeps its session, and so does an unnamed statement that was parsed there, other than
         // the DISCARD itself.
-        let needs = self.client.names.get(b"").is_some_and(|unnamed| !unnamed.effects.resets.contains(&Reset::Discard));
+        let needs =
+            self.client.names.get(b"").is_some_and(|unnamed| !unnamed.facts.effects.resets.contains(&Reset::Discard));
         let temporary = self.client.settings.name_temporary_schema().then_some(TEMPORARY_TABLE);
         self.client.pinned = server.spoiled.or(temporary).or(self.client.pinned.filter(|_| needs));
     }

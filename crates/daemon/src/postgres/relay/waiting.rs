@@ -76,7 +76,7 @@ impl Relay {
         !self.in_flight.replies.is_empty()
             && (self.relies_on(name, statement)
                 || self.in_flight.replies.have_groups()
-                    && statement.is_some_and(|statement| is_awaited(&statement.effects)))
+                    && statement.is_some_and(|statement| is_awaited(&statement.facts.effects)))
     }
 
     pub(super) fn relies_on_others(&self, name: &[u8]) -> bool {
