@@ -15,17 +15,18 @@ from headrace.testing import PostgresServer
 from long import NIGHT
 
 from .conftest import Daemon, config, started
-from .raw import AsyncClient, query, values
+from .raw import EXECUTE, SYNC, AsyncClient, bind, parse, query, values
 
 CLIENTS = 5000 if NIGHT else 2000
 BACKENDS, TRANSACTIONS = 10, 3
 FILES = CLIENTS + 500
 NAMED = 10
 """Every so many clients one has settings of its own."""
-IDLE_CLIENT_BYTES = 16 * 1024
-"""What a client that does nothing may cost the daemon, which is not optimised here: about 8 kB."""
-WORKED_CLIENT_BYTES = 48 * 1024
-"""The same after all of them have waited at the same time, each with buffers of its own: what the allocator keeps."""
+PIPELINED = 40
+IDLE_CLIENT_BYTES = 10 * 1024
+"""What a client that does nothing may cost the daemon, which is not optimised here: about 6 kB."""
+WORKED_CLIENT_BYTES = 12 * 1024
+"""The same after all of them have waited at the same time, and have sent pipelines: what the allocator keeps."""
 STARTING = 100
 """Clients that connect at one time: the kernel keeps so many that were not accepted yet."""
 
@@ -97,6 +98,11 @@ class Crowd:
             self.left[n] -= 1
             self.passed_over += n >= 2 and self.left[n - 2] > 0
 
+    async def pipeline(self, client: AsyncClient) -> None:
+        """One client, that prepares a statement."""
+        found = await client.ask(parse("s", "select 7") + (bind("s") + EXECUTE) * PIPELINED + SYNC)
+        assert values(found) == ["7"] * PIPELINED
+
 
 async def test_thousands_of_clients_share_ten_backends_and_none_starves(crowded: Daemon) -> None:
     before = resident(crowded)
@@ -107,8 +113,10 @@ async def test_thousands_of_clients_share_ten_backends_and_none_starves(crowded:
     idle = (resident(crowded) - before) / CLIENTS
     try:
         await asyncio.gather(*map(crowd.work, range(CLIENTS)))
+        worked = time.monotonic()
+        await asyncio.gather(*map(crowd.pipeline, crowd.clients))
     finally:
-        worked, after = time.monotonic(), (resident(crowded) - before) / CLIENTS
+        after = (resident(crowded) - before) / CLIENTS
         await crowd.leave()
     print(
         f"{CLIENTS} clients: connected in {connected - began:.1f} s, {CLIENTS * TRANSACTIONS} transactions in"

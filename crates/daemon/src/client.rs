@@ -120,7 +120,7 @@ pub async fn serve(stream: Stream, peer: Peer, hub: Arc<Hub>) {
             let ended = Box::pin(console::serve(&mut client, access, &hub, &entered)).await;
             (client, ended)
         }
-        Admitted::Client(asked, password) => match hub.wanted(*asked, password) {
+        Admitted::Client(asked, password) => match hub.wanted(asked, password) {
             Wanted::Postgres(wanted) => Box::pin(session::serve(client, wanted, &hub, &entered)).await,
             Wanted::Front(wanted) => {
                 let ended = wanted.serve(&mut client, &hub, &entered).await;

@@ -268,12 +268,12 @@ impl Hub {
         Ok((ANY_DATABASE.to_owned(), database.clone()))
     }
 
-    /// What serves a client, with the password that it was asked for.
-    pub fn wanted(&self, asked: Asked, password: Option<Secret>) -> Wanted {
+    /// What serves a client, with the password that it was asked for. What it has asked for takes no memory after that.
+    pub fn wanted(&self, asked: Box<Asked>, password: Option<Secret>) -> Wanted {
         if asked.database.driver.is_postgres() {
-            return Wanted::Postgres(self.pooled(asked, password));
+            return Wanted::Postgres(self.pooled(*asked, password));
         }
-        let Asked { name, dbname, database, of_client, user, given } = asked;
+        let Asked { name, dbname, database, of_client, user, given } = *asked;
         let startup = vec![("user".to_owned(), user), ("database".to_owned(), dbname)];
         let key = Key { of_client, name, startup, password, standby: None };
         let service = self.fronts.service(key, database, given.into_iter().collect(), &self.gates);
@@ -383,7 +383,7 @@ mod tests {
         assert!(!first.name.contains("hunter2"));
         assert_eq!(first.name, asked("host = 'h'\npassword = 'hunter2'").name);
         assert_ne!(first.name, asked("host = 'h'\npassword = 'hunter3'").name);
-        let wanted = hub.wanted(first, None);
+        let wanted = hub.wanted(Box::new(first), None);
         hub.expire();
         assert_eq!(hub.postgres.counts(), (1, 1), "it is needed");
         drop(wanted);

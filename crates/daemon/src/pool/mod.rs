@@ -208,7 +208,8 @@ impl<S: ServerConnection> Pool<S> {
             return Ok(None);
         }
         *waiting = None;
-        self.open(place, class).await.map(|server| Some(lent(server))).map_err(NotLent::Failed)
+        // In a box: many wait, and few of them open a connection.
+        Box::pin(self.open(place, class)).await.map(|server| Some(lent(server))).map_err(NotLent::Failed)
     }
 
     /// A connection that nobody uses and that can be lent.
@@ -249,7 +250,7 @@ impl<S: ServerConnection> Pool<S> {
             return false;
         }
         now.saturating_duration_since(pooled.kept.used) < self.configured.check_after()
-            || pooled.server.is_alive().await
+            || Box::pin(pooled.server.is_alive()).await
     }
 
     fn wait(&self, arrival: u64) -> Result<Waiting<'_, S>, NotLent> {

@@ -486,6 +486,7 @@ impl Session {
         let now = Instant::now();
         if settled {
             self.of.turns_at(Activity::Idle, now);
+            self.relay.rests();
         }
         if !lent.server.state.can_be_lent_again() && self.relay.owes_nothing() {
             // To close it is all that ends what the client has left there.

@@ -132,6 +132,11 @@ impl Replies {
         self.queue.is_empty()
     }
 
+    /// For how many there is memory.
+    pub fn capacity(&self) -> usize {
+        self.queue.capacity()
+    }
+
     pub fn len(&self) -> usize {
         self.queue.len()
     }

@@ -225,6 +225,11 @@ impl Relay {
         }
     }
 
+    /// Its client has no server connection any more, and nothing is under way.
+    pub fn rests(&mut self) {
+        self.in_flight.give_memory_back();
+    }
+
     /// Returns true if every request was answered, and none has begun.
     pub fn owes_nothing(&self) -> bool {
         self.in_flight.replies.is_empty()

@@ -21,6 +21,9 @@ pub struct Names {
     /// As the server's replies have left them.
     known: HashMap<Vec<u8>, Named>,
     changing: HashMap<Vec<u8>, Changing>,
+    /// The same of the unnamed statement, which ends with each Query.
+    unnamed: Option<Named>,
+    unnamed_changing: Option<Changing>,
 }
 
 /// A statement, and what the client was told of it last.
@@ -40,27 +43,43 @@ struct Changing {
 }
 
 impl Names {
+    fn named(&self, name: &[u8]) -> Option<&Named> {
+        if name.is_empty() { self.unnamed.as_ref() } else { self.known.get(name) }
+    }
+
+    fn named_mut(&mut self, name: &[u8]) -> Option<&mut Named> {
+        if name.is_empty() { self.unnamed.as_mut() } else { self.known.get_mut(name) }
+    }
+
+    fn changing(&self, name: &[u8]) -> Option<&Changing> {
+        if name.is_empty() { self.unnamed_changing.as_ref() } else { self.changing.get(name) }
+    }
+
+    fn changing_mut(&mut self, name: &[u8]) -> Option<&mut Changing> {
+        if name.is_empty() { self.unnamed_changing.as_mut() } else { self.changing.get_mut(name) }
+    }
+
     /// The statement that a name stands for, if nothing before is skipped.
     pub fn get(&self, name: &[u8]) -> Option<&Arc<Statement>> {
-        match self.changing.get(name) {
+        match self.changing(name) {
             Some(changing) => changing.last.as_ref(),
-            None => self.known.get(name).map(|named| &named.statement),
+            None => self.named(name).map(|named| &named.statement),
         }
     }
 
     /// The statement that a name stands for, and what the client was told of it; `None` while the name changes, as it was
     /// told nothing then.
     pub fn known(&self, name: &[u8]) -> Option<(&Arc<Statement>, Option<&Description>)> {
-        if self.changing.contains_key(name) {
+        if self.changing(name).is_some() {
             return None;
         }
-        let named = self.known.get(name)?;
+        let named = self.named(name)?;
         Some((&named.statement, named.told.as_ref()))
     }
 
     /// The client is told of the statement that it knows by a name, or of the one that [`Names::replace`] has replaced since.
     pub fn tell(&mut self, name: &[u8], statement: &Statement, description: &Description) {
-        if let Some(named) = self.known.get_mut(name)
+        if let Some(named) = self.named_mut(name)
             && (named.statement.id() == statement.id() || named.statement.body == statement.body)
         {
             named.told = Some(description.clone().after(named.told.as_ref()));
@@ -69,12 +88,16 @@ impl Names {
 
     /// Returns true if what a name stands for depends on a message of an earlier group that was not answered.
     pub fn is_uncertain(&self, name: &[u8], group: u64) -> bool {
-        self.changing.get(name).is_some_and(|changing| changing.group < group)
+        self.changing(name).is_some_and(|changing| changing.group < group)
     }
 
     /// A message of this group that changes a name is sent.
     pub fn sent(&mut self, change: &Change, group: u64) {
-        let entry = self.changing.entry(change.name.clone()).or_insert(Changing { last: None, group, count: 0 });
+        let first = || Changing { last: None, group, count: 0 };
+        let entry = match change.name.is_empty() {
+            true => self.unnamed_changing.get_or_insert_with(first),
+            false => self.changing.entry(change.name.clone()).or_insert_with(first),
+        };
         entry.last = change.to.clone();
         entry.group = group;
         entry.count += 1;
@@ -92,37 +115,44 @@ impl Names {
     }
 
     fn over(&mut self, name: &[u8]) {
-        if let Some(changing) = self.changing.get_mut(name) {
-            changing.count -= 1;
-            if changing.count == 0 {
-                self.changing.remove(name);
+        let Some(changing) = self.changing_mut(name) else { return };
+        changing.count -= 1;
+        if changing.count > 0 {
+            return;
+        }
+        if name.is_empty() {
+            self.unnamed_changing = None;
+        } else {
+            self.changing.remove(name);
+            if self.changing.is_empty() {
+                // An idle client has no memory for it.
+                self.changing = HashMap::new();
             }
         }
     }
 
     /// A change that nothing can undo.
     pub fn set(&mut self, change: Change) {
-        match change.to {
-            Some(statement) => drop(self.known.insert(change.name, Named { statement, told: None })),
-            None => drop(self.known.remove(&change.name)),
+        let named = change.to.map(|statement| Named { statement, told: None });
+        match (change.name.is_empty(), named) {
+            (true, named) => self.unnamed = named,
+            (false, Some(named)) => drop(self.known.insert(change.name, named)),
+            (false, None) => drop(self.known.remove(&change.name)),
         }
     }
 
     /// The statement of a name is prepared again, with the same text. What the client was told of it is what it expects.
     pub fn replace(&mut self, name: &[u8], statement: &Arc<Statement>) {
-        if let Some(changing) = self.changing.get_mut(name) {
+        if let Some(changing) = self.changing_mut(name) {
             changing.last = Some(Arc::clone(statement));
         }
-        if let Some(known) = self.known.get_mut(name) {
+        if let Some(known) = self.named_mut(name) {
             known.statement = Arc::clone(statement);
         }
     }
 
     /// Takes all names away, but not that of the unnamed statement: DEALLOCATE ALL leaves it.
     pub fn take(&mut self) -> Vec<Arc<Statement>> {
-        let unnamed = self.known.remove_entry(&b""[..]);
-        let taken = self.known.drain().map(|(_, named)| named.statement).collect();
-        self.known.extend(unnamed);
-        taken
+        self.known.drain().map(|(_, named)| named.statement).collect()
     }
 }

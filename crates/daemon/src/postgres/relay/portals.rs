@@ -37,6 +37,11 @@ impl Portals {
         self.0.iter().find(|portal| portal.name == name)
     }
 
+    /// For how many there is memory.
+    pub fn capacity(&self) -> usize {
+        self.0.capacity()
+    }
+
     pub fn closed(&mut self, name: &[u8]) {
         self.0.retain(|portal| portal.name != name);
     }
