@@ -9,6 +9,7 @@ use pyo3::Borrowed;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyMapping, PyString, PyTuple};
+use std::any::Any;
 use std::sync::Arc;
 
 /// A statement in the server's style, and the order of its parameters.
@@ -17,6 +18,8 @@ use std::sync::Arc;
 pub struct Query {
     /// The text with the server's placeholders.
     pub sql: Arc<str>,
+    /// What the machine reads in it, if that is kept with the text: of a type that belongs to the database.
+    facts: Option<Box<dyn Any + Send + Sync>>,
     style: Style,
     names: Vec<String>,
     count: usize,
@@ -48,7 +51,18 @@ impl Query {
     pub fn new(py: Python<'_>, converted: Result<Converted, String>) -> PyResult<Self> {
         let Converted { sql, style, names, count, order, has_letters } =
             converted.map_err(|message| programming(py, &message))?;
-        Ok(Self { sql: sql.into(), style, names, count, order, has_letters })
+        Ok(Self { sql: sql.into(), facts: None, style, names, count, order, has_letters })
+    }
+
+    /// The same with facts of its text.
+    pub fn with_facts<F: Any + Send + Sync>(mut self, of: impl FnOnce(&str) -> F) -> Self {
+        self.facts = Some(Box::new(of(&self.sql)));
+        self
+    }
+
+    /// The facts that were kept with it.
+    pub fn facts<F: Any + Copy>(&self) -> Option<F> {
+        self.facts.as_ref()?.downcast_ref().copied()
     }
 
     /// Returns true if the types of the parameters are determined by the values.

@@ -9,9 +9,10 @@ use crate::sql::{self, Lexer, Token, is_word, leading_word};
 use headrace_core::verb::{Effect, Verb};
 
 /// The possible effect of a text on the transaction block.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Control {
     /// Nothing.
+    #[default]
     None,
     /// It sets a savepoint, or returns to one.
     Nests,
@@ -50,13 +51,16 @@ pub(super) fn of_verb(verb: &Verb) -> Control {
     }
 }
 
-/// The possible effect of one statement, by its first words.
-pub(super) fn of_statement(sql: &str) -> Control {
+/// The possible effect of one statement, by its first words, and the first of them.
+pub(super) fn first_words(sql: &str) -> (Control, Option<&str>) {
     let mut words = Words { rest: sql };
-    match words.next() {
-        Some(word) => of_word(word, &mut words.clone()),
-        None => Control::None,
-    }
+    let first = words.next();
+    (first.map_or(Control::None, |word| of_word(word, &mut words)), first)
+}
+
+/// The possible effect of one statement.
+fn of_statement(sql: &str) -> Control {
+    first_words(sql).0
 }
 
 /// The possible effect of several statements: any of their words counts, also in a string or a comment; the only cost
@@ -73,11 +77,6 @@ pub(super) fn of_script(sql: &str) -> Control {
         }
     }
     control
-}
-
-/// Returns true if the first word of a statement is COPY.
-pub(super) fn copies(sql: &str) -> bool {
-    Words { rest: sql }.next_is("copy")
 }
 
 /// Returns true if one of several statements may be a COPY: the word counts anywhere in the text.
@@ -132,13 +131,12 @@ fn nesting(statement: &str) -> Option<Nesting> {
     }
 }
 
-/// Returns true if a statement may change the meaning of others: tables, types, the search path. Only its first word is
-/// checked, so the effects of a function are not seen.
-pub(super) fn may_change_schema(sql: &str) -> bool {
+/// Returns true if a statement that begins with this word may change the meaning of others: tables, types, the search
+/// path. The effects of a function are not seen.
+pub(super) fn may_change_schema(word: &str) -> bool {
     const WORDS: [&str; 10] =
         ["alter", "create", "drop", "set", "reset", "rollback", "import", "do", "call", "discard"];
-    let word = Words { rest: sql }.next();
-    word.is_some_and(|word| WORDS.iter().any(|other| word.eq_ignore_ascii_case(other)))
+    WORDS.iter().any(|other| word.eq_ignore_ascii_case(other))
 }
 
 fn of_word(word: &str, following: &mut Words<'_>) -> Control {

@@ -13,6 +13,7 @@ mod control;
 mod copy;
 mod deferred;
 mod described;
+mod facts;
 mod pending;
 mod pooled;
 mod portals;
@@ -29,6 +30,7 @@ mod typing;
 mod verb;
 mod work;
 
+pub use facts::Facts;
 pub use request::{Copy, Cursor, Execute, Portal, PortalId, Prepare, Request, Rows};
 pub use run::DataRows;
 pub use stage::{Event, State, TRANSITIONS};
@@ -382,7 +384,7 @@ impl<H: PgHandler> Session for Machine<H> {
             return None;
         }
         let open = self.shared_transaction() != TransactionStatus::Idle;
-        self.queue.transaction_ahead(open, |pending| pending.request.effect())
+        self.queue.transaction_ahead(open, PendingRequest::effect)
     }
 
     fn statements(&self) -> usize {
@@ -426,7 +428,8 @@ impl<H: PgHandler> Protocol for Machine<H> {
             Request::Execute(execute) => {
                 self.unnamed = execute.prepare == Prepare::Unnamed;
                 // The reply to its Sync indicates whether a transaction is open afterwards.
-                execute.sync |= control::of_statement(&execute.sql).is_about_block() || control::copies(&execute.sql);
+                let facts = *execute.facts.get_or_insert_with(|| Facts::of(&execute.sql));
+                execute.sync |= facts.control().is_about_block() || facts.copies();
                 group == Some(execute.pipeline)
             }
             Request::Sync => true,

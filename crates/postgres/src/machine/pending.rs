@@ -2,6 +2,7 @@
 
 use super::PgHandler;
 use super::answer::{Answer, Block};
+use super::facts::Facts;
 use super::request::{Request, mentions};
 pub(super) use super::stage::Stage;
 use super::stage::{CatalogueRow, Event, TRANSITIONS};
@@ -11,7 +12,7 @@ use super::verb;
 use super::work::{Preparation, Work};
 use crate::types::Oid;
 pub(super) use headrace_core::Failure;
-use headrace_core::{Pending, Pipelining, ResponseHandler, Slot, WhenLost};
+use headrace_core::{Effect, Pending, Pipelining, ResponseHandler, Slot, WhenLost};
 use std::sync::Arc;
 
 /// A request in the queue.
@@ -19,26 +20,35 @@ use std::sync::Arc;
 pub struct PendingRequest<H: ResponseHandler> {
     pub(super) slot: Slot<H>,
     pub(super) request: Request,
+    /// Those of its text.
+    pub(super) facts: Facts,
     stage: Stage,
     pub(super) work: Work,
     pub(super) answer: Answer,
     pub(super) block: Block,
-    /// It may be a COPY: see [`Request::may_copy`]. Set when it is started.
+    /// It may be a COPY, now that it is started.
     pub(super) may_copy: bool,
 }
 
 impl<H: PgHandler> PendingRequest<H> {
     pub(super) fn new(slot: Slot<H>, mut request: Request) -> Self {
+        let facts = Facts::of_request(&request);
         let work = Work::new(&mut request);
         Self {
             slot,
             request,
+            facts,
             stage: Stage::Queued,
             work,
             answer: Answer::default(),
             block: Block::new(),
             may_copy: false,
         }
+    }
+
+    /// Its effect on the transaction block.
+    pub(super) fn effect(&self) -> Effect {
+        self.request.effect(self.facts)
     }
 
     /// Its state.
@@ -179,6 +189,7 @@ impl<H: PgHandler> Pending for PendingRequest<H> {
         let ends_group = self.request.syncs() && before.is_some_and(|before| !before.request.syncs());
         if ends_group {
             self.request = Request::Sync;
+            self.facts = Facts::default();
             self.work = Work::Nothing;
         }
         ends_group

@@ -1,6 +1,6 @@
 //! The requests of a connection.
 
-use super::control;
+use super::facts::Facts;
 use super::statement::Columns;
 use crate::types::Oid;
 use headrace_core::verb::{Effect, Verb};
@@ -76,6 +76,8 @@ pub enum Cursor {
 pub struct Execute {
     /// The statement, with parameters as `$1`.
     pub sql: Arc<str>,
+    /// Its facts, if they were kept with it.
+    pub facts: Option<Facts>,
     /// Types of the parameters as far as the values of the response handler determine them; 0 or missing leaves them to
     /// the server.
     pub hints: Vec<Oid>,
@@ -112,6 +114,7 @@ impl Execute {
     pub fn new(sql: impl Into<Arc<str>>) -> Self {
         Self {
             sql: sql.into(),
+            facts: None,
             hints: Vec::new(),
             rows: Rows::One,
             prepare: Prepare::Named,
@@ -242,17 +245,14 @@ impl Request {
         matches!(self, Request::Verb { verb, .. } if verb.effect().is_owed_end())
     }
 
-    /// Its effect on the transaction block.
-    pub(super) fn effect(&self) -> Effect {
-        let is_about_block = match self {
-            Request::Verb { verb, .. } => return verb.effect(),
-            Request::Script { sql, .. } => control::of_script(sql).is_about_block(),
-            Request::Execute(Execute { sql, .. }) => control::of_statement(sql).is_about_block(),
-            _ => false,
-        };
+    /// Its effect on the transaction block, given the facts of its text.
+    pub(super) fn effect(&self, facts: Facts) -> Effect {
+        if let Request::Verb { verb, .. } = self {
+            return verb.effect();
+        }
         // The block of a stream does not belong to other code.
         let begins = self.prelude().is_some() && self.reserving_portal().is_none();
-        match (is_about_block, begins) {
+        match (facts.control().is_about_block(), begins) {
             (true, _) => Effect::Unknown,
             (false, true) => Effect::Begins,
             (false, false) => Effect::Keeps,
@@ -288,19 +288,6 @@ impl Request {
     pub(super) fn sets_path(&self) -> bool {
         let (Request::Execute(Execute { sql, .. }) | Request::Script { sql, .. }) = self else { return false };
         mentions(sql, &["search_path", "role", "authorization", "schema", "all"])
-    }
-
-    /// Returns true if it may be a COPY. While the server receives rows it reads no other messages, and a pooler
-    /// (PgBouncer before 1.22) forgets at the end of a COPY, in either direction, how many replies it has yet to
-    /// deliver: it then assigns the server connection to another client. So nothing is sent after it before it is
-    /// answered.
-    pub(super) fn may_copy(&self) -> bool {
-        match self {
-            Request::Copy(_) => true,
-            Request::Script { sql, copy, .. } => *copy || control::may_copy(sql),
-            Request::Execute(Execute { sql, .. }) => control::copies(sql),
-            _ => false,
-        }
     }
 
     /// Returns true if it can be sent again if the server finds its statement outdated, whatever follows it: rows of a

@@ -7,7 +7,7 @@ use super::control::{self, Control, Effects};
 use super::pending::{PendingRequest, Stage};
 use super::request::{Cursor, Execute, Prepare, Request};
 use super::stage::{Event, Unsent};
-use super::statement::{Lookup, Shape, Statement, names_session_object};
+use super::statement::{Lookup, Shape, Statement};
 use super::streamed::Streamed;
 use super::typing::Typing;
 use super::work::{Source, Work};
@@ -86,7 +86,7 @@ impl<H: PgHandler> Machine<H> {
             return false;
         }
         self.is_group_of_begin_ended(begun)
-            && !matches!(self.queue.next().map(|next| next.request.effect()), Some(Effect::Ends(_)))
+            && !matches!(self.queue.next().map(PendingRequest::effect), Some(Effect::Ends(_)))
     }
 
     /// Returns true if a Sync was sent since the request with this BEGIN, or with it. Of the requests in flight only those
@@ -239,7 +239,7 @@ impl<H: PgHandler> Machine<H> {
         self.query_server_process();
         let at = self.queue.start();
         let pending = &mut self.queue[at];
-        pending.may_copy = pending.request.may_copy();
+        pending.may_copy = pending.facts.copies();
         if self.skipping && self.group_is_open(at) {
             // The server would skip it unread, so only the Sync that ends the group is worth sending.
             self.queue[at].go(Event::StartSkipped, Stage::AwaitSync);
@@ -329,7 +329,7 @@ impl<H: PgHandler> Machine<H> {
             self.begun = Some(Begun::with(pending.slot.id));
         }
         let open = open || pending.block.awaits_prelude();
-        let control = verb.map_or_else(|| control::of_script(sql), control::of_verb);
+        let control = verb.map_or_else(|| pending.facts.control(), control::of_verb);
         let ends_block = verb.is_some() && control == Control::Ends;
         // The end of a block rolls back what the block has defined, or may, as does the savepoint of a batch.
         if !(ends_block || verb.is_some_and(is_back_to_batch)) || redefined {
@@ -393,11 +393,11 @@ impl<H: PgHandler> Machine<H> {
             return;
         }
         let (sql, ..) = statement_of(&pending.request);
-        let control = control::of_statement(sql);
+        let (facts, control) = (pending.facts, pending.facts.control());
         if control.is_about_block() {
             self.transaction.send(Sent::Unknown);
         }
-        if control::may_change_schema(sql) {
+        if facts.may_change_schema() {
             self.changing = Some(pending.slot.id);
         }
         // A word in the body of a function must not count here.
@@ -449,7 +449,7 @@ impl<H: PgHandler> Machine<H> {
             // A batch returns to the statements that it has used, so their rows are described before.
             return None;
         }
-        let moved = names_session_object(&known.sql)
+        let moved = pending.facts.names_session_object()
             && (known.names != self.names || known.columns.as_ref().is_some_and(|columns| !columns.is_one_format()));
         // The server reports a mismatch by an error, which would end a transaction that is already open; outside of one
         // the statement is prepared again after it, unless its request cannot be repeated. The types that the server

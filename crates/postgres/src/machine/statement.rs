@@ -171,12 +171,6 @@ impl Shape {
     }
 }
 
-/// Returns true if the statement reads from an object of the session that is identified by its name alone, a cursor or
-/// a prepared statement.
-pub(super) fn names_session_object(sql: &str) -> bool {
-    begins_with(sql, &["FETCH", "EXECUTE"])
-}
-
 /// A statement that the server has prepared.
 #[derive(Debug)]
 pub struct Statement {
@@ -350,6 +344,5 @@ mod tests {
         {
             assert_eq!(Shape::of(sql), Shape::Portal, "{sql}");
         }
-        assert!(names_session_object("/**/fetch 1 from c") && !names_session_object("call f()"));
     }
 }

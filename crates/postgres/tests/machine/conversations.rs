@@ -527,6 +527,7 @@ pub fn replies_before_the_end_of_a_portal_are_read() {
     };
     let stream = Execute {
         sql: "select n".into(),
+        facts: None,
         hints: Vec::new(),
         rows: Rows::One,
         prepare: Prepare::Named,

@@ -141,6 +141,7 @@ impl Session {
         handler.rewinds = false;
         let request = Request::Execute(Execute {
             sql: sql.into(),
+            facts: None,
             hints: Vec::new(),
             rows,
             prepare,
@@ -226,6 +227,7 @@ pub fn copy_response(tag: u8) -> Vec<u8> {
 pub fn execution(sql: &str, rows: Rows, sync: bool) -> Request {
     Request::Execute(Execute {
         sql: sql.into(),
+        facts: None,
         hints: Vec::new(),
         rows,
         prepare: Prepare::Named,

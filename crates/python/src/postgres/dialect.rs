@@ -9,7 +9,7 @@ use crate::globals::globals;
 use crate::query::Query;
 use headrace_core::{Column, ValueKind};
 use headrace_drivers::protocols::postgres;
-use headrace_drivers::protocols::postgres::machine::{Columns, Machine};
+use headrace_drivers::protocols::postgres::machine::{Columns, Facts, Machine};
 use headrace_drivers::protocols::postgres::messages::backend::ServerError;
 use headrace_drivers::protocols::postgres::types::{self, PostgresType};
 use pyo3::prelude::*;
@@ -41,7 +41,7 @@ impl Dialect for Postgres {
         errors::made(built())
     }
     fn convert(_: &PgMachine, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query> {
-        Query::new(py, postgres::sql::convert(sql, with_params))
+        Ok(Query::new(py, postgres::sql::convert(sql, with_params))?.with_facts(Facts::of))
     }
     fn is_several(_: &PgMachine, sql: &str) -> bool {
         postgres::sql::is_several(sql)

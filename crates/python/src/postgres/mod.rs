@@ -103,6 +103,7 @@ impl PostgresWire {
         let declares = declares.map(|(portal, with_hold)| Cursor::Declare { portal: portal_id(portal), with_hold });
         let request = Request::Execute(Execute {
             sql: query.sql.clone(),
+            facts: query.facts(),
             hints,
             rows: Rows::One,
             prepare: if named { Prepare::Named } else { Prepare::Unnamed },
@@ -160,6 +161,7 @@ impl PostgresWire {
         let call = wire.call::<Postgres>(py, &state, args, shape, query.get().sql.clone())?;
         let request = Request::Execute(Execute {
             sql: query.get().sql.clone(),
+            facts: query.get().facts(),
             hints: Vec::new(),
             rows: match query.get().is_hinted() {
                 true => Rows::TypedBatch,
