@@ -74,14 +74,24 @@ async def test_its_error_is_raised_where_the_stream_is_left(written: Any) -> Non
     assert await rows_of(written) == 0
 
 
-def test_what_only_reads_is_known_by_its_first_word() -> None:
+def test_what_only_reads_is_known_by_its_words() -> None:
     for reads in (
         "select 1",
         " (SELECT 1)",
         "-- x\n/* insert */ With a as (select 1) select 1",
         "show tables",
         "table t",
+        "select * from t where note = 'please delete' for update",
     ):
         assert not may_write(reads), reads
-    for writes in ("insert into t values (1) returning n", "CALL p()", "/*!50000 select */ 1", "", "replace", " " * 99):
+    for writes in (
+        "insert into t values (1) returning n",
+        "CALL p()",
+        "/*!50000 select */ 1",
+        "",
+        "replace",
+        " " * 99,
+        "select 1; call p()",
+        "\ud800",
+    ):
         assert may_write(writes), writes

@@ -35,6 +35,5 @@ pub mod statement;
 pub mod statistics;
 pub mod table;
 pub mod target;
-mod writes;
 
 pub use driver::HeadraceDriver;

@@ -7,11 +7,11 @@ use crate::error::{cancelled, failed_transaction, inherited, of, state, unsuppor
 use crate::ingest::{Ingest, Instants, Mode, Plan, Replaced, Step, check_types, dependence, fixed_offset, instants};
 use crate::session::{Ask, Cancel, Rows, Session};
 use crate::table::Table;
-use crate::writes::may_write;
 use adbc_core::error::{Error, Result, Status};
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use headrace_arrow::Options;
+use headrace_core::words::may_write;
 use headrace_core::{IfUnsent, Modes, TransactionStatus, Verb};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

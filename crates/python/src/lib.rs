@@ -38,11 +38,20 @@ mod sink;
 mod wire;
 
 use pyo3::prelude::*;
+use pyo3::types::PyString;
 
 /// Returns true if the compiler has optimised this extension: one that it has not is many times slower.
 #[pyfunction]
 fn is_optimised() -> bool {
     cfg!(optimised)
+}
+
+/// Returns true if a statement that returns rows may change something, so that cancelling it while its rows are received
+/// may undo that.
+#[pyfunction]
+fn may_write(sql: &Bound<'_, PyString>) -> bool {
+    // What cannot be sent is refused where it would be.
+    sql.to_str().map_or(true, headrace_core::words::may_write)
 }
 
 #[pymodule(gil_used = false)]
@@ -71,6 +80,8 @@ mod _native {
     use crate::informix::InformixWire;
     #[pymodule_export]
     use crate::is_optimised;
+    #[pymodule_export]
+    use crate::may_write;
     #[pymodule_export]
     use crate::mysql::{MySqlWire, decrypt_login_file};
     #[pymodule_export]

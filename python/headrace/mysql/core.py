@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final, NamedTuple, cast
 
+from .. import _native
 from .._native import ArrowSink, Columns, MySqlWire, Result
 from .._shared.arguments import ARGUMENTS, checked_text, checked_values
 from .._shared.cancel_requests import SessionRequest
@@ -41,18 +41,10 @@ def is_refusal(error: Error) -> bool:
     return isinstance(error, (InvalidPassword, InvalidCatalogName, InsufficientPrivilege))
 
 
-_READS: Final = re.compile(
-    r"(?:[\s(]|--\s[^\n]*\n|#[^\n]*\n|/\*(?![!M]).*?\*/)*"
-    r"(?:select|with|values|table|show|desc|describe|explain|check|checksum|help)\b",
-    re.IGNORECASE | re.DOTALL,
-)
-
-
 def may_write(sql: str) -> bool:
-    """Returns true if a statement that returns rows may change something, by its first word: INSERT ... RETURNING, or
-    a procedure."""
+    """Returns true if a statement that returns rows may change something: INSERT ... RETURNING, or a procedure."""
     # What is no text is refused where it would be sent.
-    return not isinstance(sql, str) or _READS.match(sql) is None  # pyright: ignore[reportUnnecessaryIsInstance]
+    return not isinstance(sql, str) or _native.may_write(sql)  # pyright: ignore[reportUnnecessaryIsInstance]
 
 
 def first_of(outcome: Result | list[Result]) -> Result:
