@@ -40,3 +40,5 @@ pub const CHUNKS_IN_FLIGHT: usize = 2;
 pub const ROWS_KEPT_BYTES: usize = 1024 * 1024;
 /// Depth of arrays, composites and ranges inside each other that is decoded or encoded.
 pub const NESTING: usize = 32;
+/// The highest number of a parameter, where the driver converts numbered ones.
+pub const NUMBERED_PARAMETERS: usize = u16::MAX as usize;

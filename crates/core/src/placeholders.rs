@@ -4,6 +4,10 @@
 //! as in every driver of this style: a literal one is written `%%`. Only a lexer of the dialect can tell where a
 //! server's own placeholders may be, so those are converted in each protocol's crate.
 
+use crate::limits;
+use std::borrow::Cow;
+use std::ops::Range;
+
 /// How a statement writes its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
@@ -54,6 +58,57 @@ impl Converted {
             count: 0,
             order: Vec::new(),
             has_letters: false,
+        }
+    }
+}
+
+/// A statement whose placeholders are all `?`, and the parameter of each.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placeholders<'a> {
+    /// The statement in the server's style.
+    pub sql: Cow<'a, str>,
+    /// For each `?` in order the 0-based number of its parameter.
+    pub order: Vec<usize>,
+    /// The parameters were written `:1`, so one may be in several places.
+    pub numbered: bool,
+}
+
+impl<'a> Placeholders<'a> {
+    /// Those that a lexer has found: how many `?`, and where there is a number with its colon, which becomes a `?`.
+    ///
+    /// # Errors
+    /// A message, when both styles are mixed or a number is out of range.
+    pub fn of(sql: &'a str, questions: usize, numbers: &[Range<usize>]) -> Result<Self, String> {
+        if numbers.is_empty() {
+            return Ok(Self { sql: Cow::Borrowed(sql), order: (0..questions).collect(), numbered: false });
+        }
+        if questions > 0 {
+            return Err("the statement mixes ? and :1 parameters; use one style".into());
+        }
+        let (mut out, mut order, mut from) = (String::with_capacity(sql.len()), Vec::with_capacity(numbers.len()), 0);
+        for place in numbers {
+            let text = &sql[place.clone()];
+            let number =
+                text[1..].parse::<usize>().ok().filter(|number| (1..=limits::NUMBERED_PARAMETERS).contains(number));
+            order.push(number.ok_or_else(|| format!("{text} is not a parameter: they count from :1"))? - 1);
+            out.push_str(&sql[from..place.start]);
+            out.push('?');
+            from = place.end;
+        }
+        out.push_str(&sql[from..]);
+        Ok(Self { sql: Cow::Owned(out), order, numbered: true })
+    }
+
+    /// The statement as it is sent.
+    pub fn converted(self) -> Converted {
+        if !self.numbered {
+            return Converted::native(&self.sql);
+        }
+        Converted {
+            style: Style::Numeric,
+            count: self.order.iter().max().map_or(0, |last| last + 1),
+            order: self.order,
+            ..Converted::native(&self.sql)
         }
     }
 }

@@ -4,10 +4,8 @@
 //! `no_backslash_escapes=no`. Identifiers are enclosed in `"…"`, `[…]` or `` `…` ``; comments are `-- …`, `// …` and
 //! `/* … */`.
 
-use crate::limits::PARAMETERS;
-use headrace_core::placeholders::{Converted, Style};
+use headrace_core::placeholders::{Converted, Placeholders};
 use headrace_core::token::{Kind, Token};
-use std::borrow::Cow;
 
 /// The tokens of a text; white space and comments are skipped.
 #[derive(Clone, Debug)]
@@ -118,30 +116,7 @@ impl Iterator for Lexer<'_> {
 /// A message, for a NUL character, mixed styles, or a number out of range.
 pub fn convert(sql: &str) -> Result<Converted, String> {
     headrace_core::placeholders::check(sql)?;
-    let found = placeholders(sql)?;
-    if !found.numbered {
-        return Ok(Converted::native(sql));
-    }
-    let count = found.order.iter().max().map_or(0, |last| last + 1);
-    Ok(Converted {
-        sql: found.sql.into_owned(),
-        style: Style::Numeric,
-        names: Vec::new(),
-        count,
-        order: found.order,
-        has_letters: false,
-    })
-}
-
-/// A statement whose placeholders are all `?`, and the parameter of each.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Placeholders<'a> {
-    /// The statement in the server's style.
-    pub sql: Cow<'a, str>,
-    /// For each `?` in order the 0-based number of its parameter.
-    pub order: Vec<usize>,
-    /// The parameters were written `:1`, so one may be in several places.
-    pub numbered: bool,
+    Ok(placeholders(sql)?.converted())
 }
 
 /// Finds the placeholders, and turns `:1` into `?`.
@@ -149,25 +124,15 @@ pub struct Placeholders<'a> {
 /// # Errors
 /// A message, when both styles are mixed or a number is out of range.
 pub fn placeholders(sql: &str) -> Result<Placeholders<'_>, String> {
-    let is_numbered = |token: &Token| token.kind == Kind::Numbered;
-    let count = Lexer::new(sql).filter(|token| token.kind == Kind::Placeholder).count();
-    if !Lexer::new(sql).any(|token| is_numbered(&token)) {
-        return Ok(Placeholders { sql: Cow::Borrowed(sql), order: (0..count).collect(), numbered: false });
+    let (mut questions, mut numbers) = (0, Vec::new());
+    for token in Lexer::new(sql) {
+        match token.kind {
+            Kind::Placeholder => questions += 1,
+            Kind::Numbered => numbers.push(token.start..token.end),
+            _ => {}
+        }
     }
-    if count > 0 {
-        return Err("the statement mixes ? and :1 parameters; use one style".into());
-    }
-    let (mut out, mut order, mut from) = (String::with_capacity(sql.len()), Vec::new(), 0);
-    for token in Lexer::new(sql).filter(is_numbered) {
-        let text = &sql[token.start..token.end];
-        let number = text[1..].parse::<usize>().ok().filter(|number| (1..=PARAMETERS).contains(number));
-        order.push(number.ok_or_else(|| format!("{text} is not a parameter: they count from :1"))? - 1);
-        out.push_str(&sql[from..token.start]);
-        out.push('?');
-        from = token.end;
-    }
-    out.push_str(&sql[from..]);
-    Ok(Placeholders { sql: Cow::Owned(out), order, numbered: true })
+    Placeholders::of(sql, questions, &numbers)
 }
 
 /// An INSERT or REPLACE of one row whose parameters are all among the values of the row: more rows can be appended.
@@ -314,6 +279,7 @@ fn effect_of_one(sql: &str) -> Effect {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use headrace_core::placeholders::Style;
 
     fn count(sql: &str) -> usize {
         placeholders(sql).unwrap().order.len()

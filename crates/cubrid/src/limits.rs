@@ -15,5 +15,3 @@ pub const JOINED_ROWS_FEWEST: usize = 10;
 pub const PAGES_IN_FLIGHT: usize = 2;
 /// The number of results that are kept. The client may have opened cursors besides.
 pub const RESULTS_KEPT: usize = 40;
-/// Parameters of a statement.
-pub const PARAMETERS: usize = u16::MAX as usize;

@@ -4,9 +4,8 @@
 //! backslash is an ordinary character; comments are `-- …`, `/* … */` and `{ … }`, except that `SET{…}`, `MULTISET{…}`
 //! and `LIST{…}` are values.
 
-use headrace_core::placeholders::{Converted, Style};
+use headrace_core::placeholders::{Converted, Placeholders};
 use headrace_core::token::{Kind, Token};
-use std::borrow::Cow;
 
 /// The tokens of a text; white space and comments are skipped.
 #[derive(Clone, Debug)]
@@ -55,37 +54,13 @@ impl Iterator for Lexer<'_> {
     }
 }
 
-/// A statement whose placeholders are all `?`, and the parameter of each.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Placeholders<'a> {
-    /// The statement in the server's style.
-    pub sql: Cow<'a, str>,
-    /// For each `?` in order the 0-based number of its parameter.
-    pub order: Vec<usize>,
-    /// The parameters were written `:1`, so one may be in several places.
-    pub numbered: bool,
-}
-
 /// A statement whose placeholders are all `?`, which is the server's own style.
 ///
 /// # Errors
 /// A message, for a NUL character, mixed styles, or a number out of range.
 pub fn convert(sql: &str) -> Result<Converted, String> {
     headrace_core::placeholders::check(sql)?;
-    let found = placeholders(sql)?;
-    if !found.numbered {
-        return Ok(Converted::native(sql));
-    }
-    let count = found.order.iter().max().map_or(0, |last| last + 1);
-    let style = Style::Numeric;
-    Ok(Converted {
-        sql: found.sql.into_owned(),
-        style,
-        names: Vec::new(),
-        count,
-        order: found.order,
-        has_letters: false,
-    })
+    Ok(placeholders(sql)?.converted())
 }
 
 /// Finds the placeholders, and turns `:1` into `?`.
@@ -93,96 +68,55 @@ pub fn convert(sql: &str) -> Result<Converted, String> {
 /// # Errors
 /// A message, when both styles are mixed or a number is out of range.
 pub fn placeholders(sql: &str) -> Result<Placeholders<'_>, String> {
-    let bytes = sql.as_bytes();
-    let mut order = Vec::new();
-    let mut numbers: Vec<(usize, usize)> = Vec::new();
-    let mut i = 0;
-    while i < bytes.len() {
-        match bytes[i] {
-            quote @ (b'\'' | b'"') => i = after(bytes, i + 1, &[quote]),
-            b'-' if bytes.get(i + 1) == Some(&b'-') => i = after(bytes, i + 2, b"\n"),
-            b'/' if bytes.get(i + 1) == Some(&b'*') => i = after(bytes, i + 2, b"*/"),
-            b'{' if !opens_collection(&sql[..i]) => i = after(bytes, i + 1, b"}"),
-            b'?' => {
-                order.push(order.len());
-                i += 1;
+    let (mut questions, mut numbers) = (0, Vec::new());
+    // The end of the token before, if a number after it is none of a parameter: `database:2…` is a name, nor is the
+    // minute of `10:30` outside of a string one, and `::` is a cast.
+    let mut joined = None;
+    let mut tokens = Lexer::new(sql).peekable();
+    while let Some(token) = tokens.next() {
+        let digits = |next: &Token| {
+            let text = &sql.as_bytes()[next.start..next.end];
+            text.iter().take_while(|byte| byte.is_ascii_digit()).count()
+        };
+        match token.kind {
+            Kind::Placeholder => questions += 1,
+            Kind::Punctuation(b':') if joined != Some(token.start) => {
+                let next = tokens.peek().filter(|next| next.start == token.end && digits(next) > 0);
+                numbers.extend(next.map(|next| token.start..next.start + digits(next)));
             }
-            b':' if bytes.get(i + 1) == Some(&b':') => i += 2,
-            b':' if bytes.get(i + 1).is_some_and(u8::is_ascii_digit) && !follows_word(bytes, i) => {
-                let digits = bytes[i + 1..].iter().take_while(|b| b.is_ascii_digit()).count();
-                numbers.push((i, i + 1 + digits));
-                i += 1 + digits;
-            }
-            _ => i += 1,
+            _ => {}
         }
+        let joins = matches!(token.kind, Kind::Word | Kind::Quoted | Kind::Punctuation(b':'));
+        joined = joins.then_some(token.end);
     }
-    if numbers.is_empty() {
-        return Ok(Placeholders { sql: Cow::Borrowed(sql), order, numbered: false });
-    }
-    if !order.is_empty() {
-        return Err("the statement mixes ? and :1 parameters; use one style".into());
-    }
-    let mut out = String::with_capacity(sql.len());
-    let mut from = 0;
-    for (start, end) in numbers {
-        let number = sql[start + 1..end].parse::<usize>().ok().filter(|n| (1..=65_535).contains(n));
-        let number = number.ok_or_else(|| format!("{} is not a parameter: they count from :1", &sql[start..end]))?;
-        order.push(number - 1);
-        out.push_str(&sql[from..start]);
-        out.push('?');
-        from = end;
-    }
-    out.push_str(&sql[from..]);
-    Ok(Placeholders { sql: Cow::Owned(out), order, numbered: true })
+    Placeholders::of(sql, questions, &numbers)
 }
 
 /// Returns true if a ROLLBACK is one to a savepoint, which does not end the transaction: the server describes both as
 /// the same.
 pub fn rolls_back_to_savepoint(sql: &str) -> bool {
-    let bytes = sql.as_bytes();
-    let mut i = 0;
-    while i < bytes.len() {
-        match bytes[i] {
-            b'-' if bytes.get(i + 1) == Some(&b'-') => i = after(bytes, i + 2, b"\n"),
-            b'/' if bytes.get(i + 1) == Some(&b'*') => i = after(bytes, i + 2, b"*/"),
-            b'{' => i = after(bytes, i + 1, b"}"),
-            byte if byte.is_ascii_alphabetic() => {
-                let word = bytes[i..].iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
-                if bytes[i..i + word].eq_ignore_ascii_case(b"to") {
-                    return true;
-                }
-                i += word;
-            }
-            _ => i += 1,
-        }
-    }
-    false
+    Lexer::new(sql).any(|token| is_word(sql, &token, "to"))
 }
 
-/// Returns true if a statement is an INSERT of one row of placeholders and nothing else: `INSERT INTO t (a, b) VALUES
-/// (?, ?)`. Its parameters are then exactly the columns' values.
+/// Returns true if an INSERT is one of one row of placeholders and nothing else: `INSERT INTO t (a, b) VALUES (?, ?)`.
+/// Its parameters are then exactly the columns' values.
 pub fn inserts_placeholders(sql: &str) -> bool {
-    let words = outside(sql);
-    let text = words.trim().trim_end_matches(';').trim_end();
-    let Some(list) = text.strip_suffix(')') else { return false };
-    let Some((before, list)) = list.rsplit_once('(') else { return false };
-    let before = before.trim_end();
-    let Some(at) = before.len().checked_sub("values".len()) else { return false };
-    let begins = text.get(.."insert".len()).is_some_and(|word| word.eq_ignore_ascii_case("insert"));
-    let values = before.get(at..).is_some_and(|word| word.eq_ignore_ascii_case("values"));
-    let alone = before.as_bytes()[..at].last().is_some_and(|byte| !byte.is_ascii_alphanumeric() && *byte != b'_');
-    begins && values && alone && list.split(',').all(|item| item.trim() == "?")
+    let tokens = tokens(sql);
+    let opening = tokens.iter().rposition(|token| token.kind == Kind::Punctuation(b'('));
+    let (Some(opening), Some(first)) = (opening.filter(|at| *at > 0), tokens.first()) else { return false };
+    let is_of_values = is_word(sql, first, "insert") && is_word(sql, &tokens[opening - 1], "values");
+    let items = inner(&tokens[opening..]).and_then(parts).unwrap_or_default();
+    is_of_values && items.iter().all(|item| is_placeholder(item)) && !items.is_empty()
 }
 
 /// For each `?` of an INSERT the index of the item of VALUES that consists of it, if there is one: `(?, 1, UPPER(?),
 /// ?)` has 0, none, 3. Also the number of items. `None` if the statement is not of this form.
 pub fn inserted(sql: &str) -> Option<(Vec<Option<usize>>, usize)> {
-    let text = outside(sql);
-    let words = words(&text);
-    let begins = words.first().is_some_and(|(_, word)| word.eq_ignore_ascii_case("insert"));
-    let (at, _) = words.iter().find(|(_, word)| word.eq_ignore_ascii_case("values")).filter(|_| begins)?;
-    let list = text[at + "values".len()..].trim().trim_end_matches(';').trim_end();
-    let items = parts(list.strip_prefix('(')?.strip_suffix(')')?)?;
+    let tokens = tokens(sql);
+    let mut words = outside_of_brackets(&tokens);
+    words.next().filter(|first| is_word(sql, &tokens[*first], "insert"))?;
+    let values = words.find(|at| is_word(sql, &tokens[*at], "values"))?;
+    let items = parts(inner(&tokens[values + 1..])?)?;
     let marks = items.iter().enumerate().flat_map(|(i, item)| marked(item, |alone| alone.then_some(i)));
     Some((marks.collect(), items.len()))
 }
@@ -190,107 +124,37 @@ pub fn inserted(sql: &str) -> Option<(Vec<Option<usize>>, usize)> {
 /// For each `?` of an UPDATE whether it alone is assigned to a column: in `SET a = ?, (b, c) = (?, ?), d = UPPER(?)
 /// WHERE e = ?` the first three are.
 pub fn assigned(sql: &str) -> Vec<bool> {
-    let text = outside(sql);
-    let words = words(&text);
-    let find = |name: &str, from: usize| words.iter().find(|(at, w)| *at >= from && w.eq_ignore_ascii_case(name));
-    let none = || vec![false; text.matches('?').count()];
-    let Some((set, _)) = find("set", 0).filter(|_| words[0].1.eq_ignore_ascii_case("update")) else { return none() };
-    let start = set + "set".len();
-    let end = ["where", "from"].iter().filter_map(|name| find(name, start)).map(|(at, _)| *at).min();
-    let end = end.unwrap_or(text.trim_end().trim_end_matches(';').len());
-    let (before, rest) = text.split_at(start);
-    let (list, after) = rest.split_at(end - start);
-    let Some(items) = parts(list) else { return none() };
-    let mut found = vec![false; before.matches('?').count()];
+    let tokens = tokens(sql);
+    let none = |of: &[Token]| vec![false; of.iter().filter(|token| token.kind == Kind::Placeholder).count()];
+    let mut words = outside_of_brackets(&tokens);
+    let is = |at: &usize, word: &str| is_word(sql, &tokens[*at], word);
+    let Some(set) = words.next().filter(|first| is(first, "update")).and_then(|_| words.find(|at| is(at, "set")))
+    else {
+        return none(&tokens);
+    };
+    let end = words.find(|at| is(at, "where") || is(at, "from")).unwrap_or(tokens.len());
+    let Some(items) = parts(&tokens[set + 1..end]) else { return none(&tokens) };
+    let mut found = none(&tokens[..=set]);
     for item in items {
-        let (names, value) = item.split_once('=').unwrap_or(("", item));
-        found.resize(found.len() + names.matches('?').count(), false);
-        let value = value.trim();
-        match value.strip_prefix('(').and_then(|list| list.strip_suffix(')')).and_then(parts) {
+        let sign = item.iter().position(|token| token.kind == Kind::Punctuation(b'='));
+        let (names, value) = item.split_at(sign.map_or(0, |at| at + 1));
+        found.extend(none(names));
+        match inner(value).and_then(parts) {
             Some(values) => found.extend(values.iter().flat_map(|value| marked(value, |alone| alone))),
             None => found.extend(marked(value, |alone| alone)),
         }
     }
-    found.resize(found.len() + after.matches('?').count(), false);
-    found
-}
-
-/// One entry for each `?` of an expression; `of` is called with whether that is all of it.
-fn marked<T>(item: &str, of: impl Fn(bool) -> T) -> Vec<T> {
-    let alone = item.trim() == "?";
-    item.matches('?').map(|_| of(alone)).collect()
-}
-
-/// The parts between commas outside of brackets; `None` if the brackets do not match.
-fn parts(list: &str) -> Option<Vec<&str>> {
-    let (mut depth, mut from, mut found) = (0, 0, Vec::new());
-    for (at, byte) in list.bytes().enumerate() {
-        match byte {
-            b'(' | b'{' | b'[' => depth += 1,
-            b')' | b'}' | b']' if depth == 0 => return None,
-            b')' | b'}' | b']' => depth -= 1,
-            b',' if depth == 0 => {
-                found.push(&list[from..at]);
-                from = at + 1;
-            }
-            _ => {}
-        }
-    }
-    found.push(&list[from..]);
-    (depth == 0).then_some(found)
-}
-
-/// The words outside of brackets, and their positions.
-fn words(text: &str) -> Vec<(usize, &str)> {
-    let bytes = text.as_bytes();
-    let (mut depth, mut at, mut found) = (0, 0, Vec::new());
-    while at < bytes.len() {
-        match bytes[at] {
-            b'(' | b'{' | b'[' => depth += 1,
-            b')' | b'}' | b']' => depth -= 1,
-            byte if byte.is_ascii_alphabetic() || byte == b'_' => {
-                let len = bytes[at..].iter().take_while(|b| b.is_ascii_alphanumeric() || **b == b'_').count();
-                if depth == 0 {
-                    found.push((at, &text[at..at + len]));
-                }
-                at += len;
-                continue;
-            }
-            _ => {}
-        }
-        at += 1;
-    }
+    found.extend(none(&tokens[end..]));
     found
 }
 
 /// Returns true if a text has several statements. DESCRIBE reports the type of the first alone.
 pub fn is_several(sql: &str) -> bool {
-    let ends = |c: char| c == ';' || c.is_ascii_whitespace();
-    sql.contains(';') && outside(sql).split_once(';').is_some_and(|(_, rest)| !rest.chars().all(ends))
-}
-
-/// A statement without its comments; strings and quoted names are one letter each.
-fn outside(sql: &str) -> String {
-    let bytes = sql.as_bytes();
-    let mut out = String::with_capacity(sql.len());
-    let mut i = 0;
-    while i < bytes.len() {
-        let (end, stands_for) = match bytes[i] {
-            quote @ (b'\'' | b'"') => (after(bytes, i + 1, &[quote]), "x"),
-            b'-' if bytes.get(i + 1) == Some(&b'-') => (after(bytes, i + 2, b"\n"), " "),
-            b'/' if bytes.get(i + 1) == Some(&b'*') => (after(bytes, i + 2, b"*/"), " "),
-            b'{' if !opens_collection(&sql[..i]) => (after(bytes, i + 1, b"}"), " "),
-            byte => {
-                // Letters beyond ASCII are only parts of names.
-                out.push(if byte.is_ascii() { char::from(byte) } else { 'x' });
-                i += 1;
-                continue;
-            }
-        };
-        out.push_str(stands_for);
-        i = end;
+    if !sql.contains(';') {
+        return false;
     }
-    out
+    let mut tokens = Lexer::new(sql).skip_while(|token| token.kind != Kind::Punctuation(b';'));
+    tokens.any(|token| token.kind != Kind::Punctuation(b';'))
 }
 
 /// The number of `?` in a statement.
@@ -298,13 +162,74 @@ pub fn count(sql: &str) -> usize {
     placeholders(sql).map_or(0, |found| found.order.len())
 }
 
-fn after(bytes: &[u8], from: usize, end: &[u8]) -> usize {
-    bytes[from..].windows(end.len()).position(|w| w == end).map_or(bytes.len(), |at| from + at + end.len())
+/// The tokens of a statement, without semicolons at its end.
+fn tokens(sql: &str) -> Vec<Token> {
+    let mut tokens: Vec<Token> = Lexer::new(sql).collect();
+    while tokens.pop_if(|last| last.kind == Kind::Punctuation(b';')).is_some() {}
+    tokens
 }
 
-/// `database:2…` is not a placeholder, nor is the minute of `10:30` outside of a string.
-fn follows_word(bytes: &[u8], at: usize) -> bool {
-    at > 0 && (bytes[at - 1].is_ascii_alphanumeric() || matches!(bytes[at - 1], b'_' | b'$' | b'"' | b'\''))
+fn is_word(sql: &str, token: &Token, word: &str) -> bool {
+    token.kind == Kind::Word && sql[token.start..token.end].eq_ignore_ascii_case(word)
+}
+
+fn is_placeholder(item: &[Token]) -> bool {
+    matches!(item, [Token { kind: Kind::Placeholder, .. }])
+}
+
+/// One entry for each `?` of an expression; `of` is called with whether that is all of it.
+fn marked<T>(item: &[Token], of: impl Fn(bool) -> T) -> Vec<T> {
+    let alone = is_placeholder(item);
+    item.iter().filter(|token| token.kind == Kind::Placeholder).map(|_| of(alone)).collect()
+}
+
+/// What is between the parentheses that the tokens begin and end with.
+fn inner(tokens: &[Token]) -> Option<&[Token]> {
+    match tokens {
+        [Token { kind: Kind::Punctuation(b'('), .. }, inner @ .., Token { kind: Kind::Punctuation(b')'), .. }] => {
+            Some(inner)
+        }
+        _ => None,
+    }
+}
+
+/// How a token changes the number of brackets that are open.
+fn nesting(token: &Token) -> i32 {
+    match token.kind {
+        Kind::Punctuation(b'(' | b'{' | b'[') => 1,
+        Kind::Punctuation(b')' | b'}' | b']') => -1,
+        _ => 0,
+    }
+}
+
+/// The parts between commas outside of brackets; `None` if the brackets do not match.
+fn parts(list: &[Token]) -> Option<Vec<&[Token]>> {
+    let (mut depth, mut from, mut found) = (0, 0, Vec::new());
+    for (at, token) in list.iter().enumerate() {
+        depth += nesting(token);
+        if depth < 0 {
+            return None;
+        }
+        if depth == 0 && token.kind == Kind::Punctuation(b',') {
+            found.push(&list[from..at]);
+            from = at + 1;
+        }
+    }
+    found.push(&list[from..]);
+    (depth == 0).then_some(found)
+}
+
+/// The places of the words outside of brackets.
+fn outside_of_brackets(tokens: &[Token]) -> impl Iterator<Item = usize> {
+    let mut depth = 0;
+    tokens.iter().enumerate().filter_map(move |(at, token)| {
+        depth += nesting(token);
+        (depth == 0 && token.kind == Kind::Word).then_some(at)
+    })
+}
+
+fn after(bytes: &[u8], from: usize, end: &[u8]) -> usize {
+    bytes[from..].windows(end.len()).position(|w| w == end).map_or(bytes.len(), |at| from + at + end.len())
 }
 
 fn opens_collection(before: &str) -> bool {
@@ -440,6 +365,8 @@ mod tests {
         assert_eq!(found.order, [1, 0, 1]);
         assert!(placeholders("select ?, :1").is_err());
         assert!(placeholders("select :0").is_err());
-        assert_eq!(placeholders("select 10:30").unwrap().sql, "select 10:30");
+        for unchanged in ["select 10:30", "select a::1 from \"b\":2c", "select 'a':1", "select a : 1"] {
+            assert_eq!(placeholders(unchanged).unwrap().sql, unchanged);
+        }
     }
 }
