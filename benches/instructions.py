@@ -39,8 +39,10 @@ QMARK = ("informix", "cubrid")
 REPETITIONS = {
     "select": (500, 4500, 1, "one-row select by key, prepared"),
     "select-async": (500, 4500, 1, "the same, asyncio"),
+    "select-async-timer": (500, 4500, 1, "the same, asyncio, beside a timer"),
     "select-async-limit": (500, 4500, 1, "the same, asyncio, timeout=5"),
     "select-uvloop": (500, 4500, 1, "the same, uvloop"),
+    "select-uvloop-timer": (500, 4500, 1, "the same, uvloop, beside a timer"),
     "select-uvloop-limit": (500, 4500, 1, "the same, uvloop, timeout=5"),
     "fetchrow": (500, 4500, 1, "fetchrow of a row by key, prepared"),
     "fetch": (1, 5, FETCHED, "row of five columns fetched"),
@@ -109,10 +111,14 @@ def adbc(workload: str, url: str, times: int) -> None:
                 cursor.fetch_arrow_table()
 
 
-async def asynchronous(url: str, times: int, timeout: float | None) -> None:
-    """What a client does, on a loop, with a limit in seconds for each statement."""
+async def asynchronous(url: str, times: int, timeout: float | None, timer: bool) -> None:
+    """What a client does, on a loop, with a limit in seconds for each statement. With ``timer`` something else waits on
+    the loop, as in every web server: the loop asks for the time in each of its turns then, which is not what a limit
+    costs."""
     import headrace.aio
 
+    if timer:
+        asyncio.get_running_loop().call_later(3600, print)
     mark = "?" if url.startswith(QMARK) else "%s"
     select = f"SELECT id, name FROM fetched WHERE id = {mark}"
     async with await headrace.aio.connect(url, autocommit=True) as conn:
@@ -174,8 +180,8 @@ def prepared(name: str, url: str) -> None:
 def main() -> None:
     if sys.argv[1:2] == ["--client"]:
         workload, url, times = sys.argv[2], sys.argv[3], int(sys.argv[4])
-        loop = workload.removeprefix("select-").removesuffix("-limit")
-        work = asynchronous(url, times, 5.0 if workload.endswith("-limit") else None)
+        loop = workload.removeprefix("select-").removesuffix("-limit").removesuffix("-timer")
+        work = asynchronous(url, times, 5.0 if workload.endswith("-limit") else None, workload.endswith("-timer"))
         if loop == "async":
             asyncio.run(work)
         elif loop == "uvloop":

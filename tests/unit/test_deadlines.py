@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import gc
+import math
 import time
 import weakref
 from collections.abc import Callable, Coroutine
@@ -12,7 +13,9 @@ from typing import Any
 
 import pytest
 
+from headrace._shared.limits import Until
 from headrace.aio._shared.deadlines import Deadlines, Overdue, apart, is_overdue
+from headrace.errors import ProgrammingError
 
 try:
     import uvloop
@@ -44,7 +47,7 @@ def run(request: pytest.FixtureRequest) -> Any:
     return running
 
 
-async def outcome(deadlines: Deadlines, future: Any, seconds: float) -> Any:
+async def outcome(deadlines: Deadlines, future: Any, seconds: float | Until) -> Any:
     """What a task sees that waits for ``future`` within a limit."""
     deadlines.begin(future, seconds)
     try:
@@ -54,7 +57,7 @@ async def outcome(deadlines: Deadlines, future: Any, seconds: float) -> Any:
     except asyncio.CancelledError:
         return CANCELLED
     finally:
-        deadlines.end(future)
+        deadlines.end(future, None)
 
 
 def test_each_wait_ends_after_its_own_limit(run: Any) -> None:
@@ -227,3 +230,39 @@ def test_a_connection_that_is_closed_leaves_no_timer(run: Any) -> None:
     run(main())
     # From another loop, as a connection may be.
     kept[0].stop()
+
+
+@pytest.mark.parametrize("limit", [math.inf, Until(math.inf), 10**400, 1e300])
+def test_no_limit_sets_no_timer_that_ends_a_wait(run: Any, limit: float | Until) -> None:
+    async def main() -> Any:
+        loop = asyncio.get_running_loop()
+        deadlines = Deadlines(loop)
+        future = loop.create_future()
+        loop.call_later(0.02, future.set_result, 7)
+        try:
+            return await outcome(deadlines, future, limit)
+        finally:
+            deadlines.stop()
+
+    assert run(main()) == 7
+
+
+@pytest.mark.parametrize("limit", [-1, -(10**400), -math.inf, Until(-1), Until(-math.inf)])
+def test_a_time_that_is_over_ends_the_wait_in_the_next_turn(run: Any, limit: float | Until) -> None:
+    async def main() -> Any:
+        loop = asyncio.get_running_loop()
+        return await outcome(Deadlines(loop), loop.create_future(), limit)
+
+    assert run(main()) == OVERDUE
+
+
+def test_what_is_no_number_of_seconds_is_refused(run: Any) -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        deadlines = Deadlines(loop)
+        with pytest.raises(ProgrammingError):
+            deadlines.begin(loop.create_future(), math.nan)
+        with pytest.raises(TypeError, match="number of seconds"):
+            deadlines.begin(loop.create_future(), "5")  # type: ignore[arg-type]
+
+    run(main())

@@ -15,11 +15,12 @@ class Until:
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        self._end = time.monotonic() + seconds
+        self.end = time.monotonic() + seconds
+        """When that is, by the monotonic clock."""
 
     def left(self) -> float:
         """Seconds until then."""
-        return max(0.0, self._end - time.monotonic())
+        return max(0.0, self.end - time.monotonic())
 
 
 Limit = float | Until | None

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import math
+import time
 from typing import Any
+
+from ..._shared.limits import Until, checked_seconds
 
 
 class Overdue(Exception):
@@ -22,25 +25,39 @@ class Deadlines:
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
-        self._time = loop.time
-        self._ends: dict[Any, float] = {}
-        """The futures that are waited for, and when their time is up."""
+        ends: dict[Any, float] = {}
+        self._ends = ends
+        """The futures that are waited for, and when their time is up, by the monotonic clock: asking the loop's own
+        would take a frame more."""
+        self.end = ends.pop
+        """``end(future, None)``: the wait is over. A method of the dictionary, which takes no frame."""
         self._timer: asyncio.TimerHandle | None = None
         self._due = math.inf
-        """When the timer is due."""
+        """When the timer is due, by the same clock."""
         # That of the first statement would be kept as long as there are others.
         self._context = contextvars.Context()
 
-    def begin(self, future: Any, seconds: float) -> None:
-        """``future`` is waited for, for as many seconds at most: then it has the exception :class:`Overdue`, unless it
-        is done. A cancellation that comes before its task is told still counts."""
-        end = self._ends[future] = self._time() + seconds
+    def begin(self, future: Any, limit: float | Until) -> None:
+        """``future`` is waited for, until ``limit`` at most: then it has the exception :class:`Overdue`, unless it is
+        done. A cancellation that comes before its task is told still counts. Raises what
+        :func:`headrace._shared.limits.checked_seconds` raises."""
+        if type(limit) is float or type(limit) is int:
+            try:
+                end = time.monotonic() + limit
+            except OverflowError:
+                end = time.monotonic() + checked_seconds(limit)
+        elif isinstance(limit, Until):
+            end = limit.end
+        else:
+            end = time.monotonic() + float(checked_seconds(limit))
         if end < self._due:
             self._set(end)
-
-    def end(self, future: Any) -> None:
-        """The wait is over."""
-        self._ends.pop(future, None)
+        elif not end < math.inf:
+            # No limit, or no number.
+            if not isinstance(limit, Until):
+                checked_seconds(limit)
+            return
+        self._ends[future] = end
 
     def stop(self) -> None:
         """The connection is closed: what is still waited for is told so."""
@@ -52,11 +69,11 @@ class Deadlines:
         if self._timer is not None:
             self._timer.cancel()
         self._due = due
-        self._timer = self._loop.call_at(due, self._look, context=self._context)
+        self._timer = self._loop.call_later(due - time.monotonic(), self._look, context=self._context)
 
     def _look(self) -> None:
-        # The loop's clock may be a little behind its timers.
-        now = max(self._time(), self._due)
+        # The loop's clock may be a little ahead of this one.
+        now = max(time.monotonic(), self._due)
         self._timer, self._due = None, math.inf
         first = math.inf
         for future, end in self._ends.items():

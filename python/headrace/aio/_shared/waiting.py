@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import math
 import time
 import warnings
 import weakref
@@ -28,7 +27,6 @@ from ..._shared.limits import (
     check_time,
     checked_seconds,
     overdue,
-    seconds_left,
     seconds_to_cancel,
     unanswered_end,
     until,
@@ -80,15 +78,13 @@ class LoopWaiting(ConnectionBase[R]):
             limit = core.command_timeout
         deadlines: Deadlines | None = None
         if limit is not None:
+            # Not asyncio.wait() or asyncio.timeout(): each of them costs as much as a statement.
+            deadlines = self._deadlines
             try:
-                seconds = seconds_left(limit)
+                deadlines.begin(future, limit)
             except BaseException:
                 self._abandon(future)
                 raise
-            if seconds != math.inf:
-                # Not asyncio.wait() or asyncio.timeout(): each of them costs as much as a statement.
-                deadlines = self._deadlines
-                deadlines.begin(future, seconds)
         try:
             result = await future
         except Overdue as late:
@@ -101,7 +97,7 @@ class LoopWaiting(ConnectionBase[R]):
             raise
         finally:
             if deadlines is not None:
-                deadlines.end(future)
+                deadlines.end(future, None)
         if core.has_notices():
             core.notices()
         return result
