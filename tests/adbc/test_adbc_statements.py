@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
+from functools import partial
 from typing import Any
 
 import polars
@@ -12,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from adbc_driver_headrace import dbapi
+from long import times
 from robustness.test_fork import in_child
 from servers import Database
 
@@ -443,3 +445,29 @@ def test_unknown_option_names_the_known_ones() -> None:
         dbapi.connect("postgresql://jo@nowhere/db?ssl_mode=on")
     with pytest.raises(dbapi.Error, match="postgresql://"):
         dbapi.connect("oracle://jo@nowhere/db")
+
+
+@pytest.mark.parametrize("overtaking", ["execute", "cursor", "connection"])
+def test_reader_that_another_thread_overtakes_raises_or_has_all_rows(any_db: Database, overtaking: str) -> None:
+    for _ in range(times(3)):
+        with connect(any_db, batch_rows="5") as other:
+            cursor = other.cursor()
+            cursor.execute(any_db.count_from_zero(1_000))
+            reader, began = cursor.fetch_record_batch(), threading.Event()
+            overtakes = {
+                "execute": partial(cursor.execute, any_db.one),
+                "cursor": cursor.close,
+                "connection": other.close,
+            }
+            thread = threading.Thread(target=lambda act=overtakes[overtaking], began=began: began.wait(30) and act())
+            thread.start()
+            read = 0
+            with contextlib.suppress(pa.ArrowInvalid, dbapi.Error):
+                for batch in reader:
+                    read += batch.num_rows
+                    began.set()
+                assert read == 1_000
+            thread.join(30)
+            if overtaking == "execute":
+                assert cursor.fetchall() == [(1,)]
+                cursor.close()

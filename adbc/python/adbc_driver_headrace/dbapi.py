@@ -99,6 +99,7 @@ class Cursor(adbc_driver_manager.dbapi.Cursor):
         """
         # The driver manager sets what it is given, and leaves what it was given for another table.
         self._stmt.set_options(**dict.fromkeys(("adbc.ingest.target_catalog", "adbc.ingest.target_db_schema"), ""))
+        self._leave()
         return super().adbc_ingest(table_name, _lossless(data), mode=mode, **options)
 
     def execute(self, operation: bytes | str, parameters: Any = None) -> Cursor:
@@ -115,6 +116,7 @@ class Cursor(adbc_driver_manager.dbapi.Cursor):
             NotSupportedError: a column of polars has Python's objects.
             Error: the server or the driver refused them.
         """
+        self._leave()
         super().execute(operation, _lossless(parameters))
         return self
 
@@ -125,7 +127,21 @@ class Cursor(adbc_driver_manager.dbapi.Cursor):
             NotSupportedError: a column of polars has Python's objects.
             Error: the server or the driver refused them.
         """
+        self._leave()
         super().executemany(operation, _lossless(seq_of_parameters))
+
+    def close(self) -> None:
+        """Closes the cursor. What still reads its result raises an error."""
+        if not self._closed and self._results is not None:
+            # The result of another text is ended by the driver.
+            self._stmt.set_sql_query("")
+            self._leave()
+        super().close()
+
+    def _leave(self) -> None:
+        """Leaves the last result to what reads it, for which the driver ends it. The driver manager would close its
+        reader, and pyarrow frees a stream that is closed, also while another thread reads it."""
+        self._results = None
 
 
 class Connection(adbc_driver_manager.dbapi.Connection):
