@@ -32,8 +32,9 @@ pub struct Core {
     cancel: Arc<Cancel>,
 }
 
-/// Why a result was discarded: another execution of its statement.
-pub const EXECUTED: &str = "its statement was executed again, or has another text now";
+/// Why a result was discarded: another execution of its statement, or another text, which is none where a cursor of
+/// Python is closed.
+pub const EXECUTED: &str = "its cursor was closed, or its statement was executed again or has another text now";
 /// The same: by its reader.
 pub const CLOSED: &str = "it was closed";
 const ROLLED_BACK: &str = "the transaction was rolled back";
