@@ -104,6 +104,10 @@ pub trait Database: Debug + Sized + 'static {
     fn execute(sql: Arc<str>, repeats: Repeats) -> Self::Request;
     /// Prepares a statement and describes its columns; nothing is executed.
     fn prepare(sql: Arc<str>) -> Self::Request;
+    /// A name as an identifier of a statement, whatever characters it has.
+    fn quote(name: &str) -> String {
+        format!("\"{}\"", name.replace('"', "\"\""))
+    }
     /// The requests that make a session of the database `name` as if it was new; `None` if the server has none.
     fn reset(_name: &str) -> Option<Vec<Self::Request>> {
         None

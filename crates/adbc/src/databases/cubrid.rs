@@ -54,6 +54,9 @@ impl Dialect for Sql {
         "SELECT VERSION()"
     }
 
+    fn quote(&self, name: &str) -> String {
+        <Cubrid as headrace_drivers::Database>::quote(name)
+    }
     fn identifier(&self, name: &str) -> Result<String> {
         if name.contains('?') {
             let shown = headrace_core::shortened(name);

@@ -51,13 +51,6 @@ impl Refusal for ServerError {
 #[derive(Debug)]
 pub struct Sql;
 
-/// A name without quotes, which are text unless DELIMIDENT is set.
-fn word(name: &str) -> Option<&str> {
-    let is_word = name.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'$' || byte >= 0x80);
-    let begins = name.bytes().next().is_some_and(|first| first.is_ascii_alphabetic() || first == b'_' || first >= 0x80);
-    Some(name).filter(|_| is_word && begins)
-}
-
 impl Dialect for Sql {
     fn vendor(&self) -> &'static str {
         "Informix"
@@ -70,10 +63,7 @@ impl Dialect for Sql {
     }
 
     fn quote(&self, name: &str) -> String {
-        match word(name) {
-            Some(word) => word.to_owned(),
-            None => format!("\"{}\"", name.replace('"', "\"\"")),
-        }
+        <Informix as headrace_drivers::Database>::quote(name)
     }
     fn longest_name(&self) -> Length {
         // "Identifier", Informix Guide to SQL: Syntax.

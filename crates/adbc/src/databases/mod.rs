@@ -100,9 +100,7 @@ pub trait Dialect: Send + Sync + std::fmt::Debug {
     fn version_query(&self) -> &'static str;
 
     /// A name as an identifier.
-    fn quote(&self, name: &str) -> String {
-        format!("\"{}\"", name.replace('"', "\"\""))
-    }
+    fn quote(&self, name: &str) -> String;
     /// A name as an identifier of a statement.
     ///
     /// # Errors

@@ -110,7 +110,7 @@ impl Dialect for Sql {
     }
 
     fn quote(&self, name: &str) -> String {
-        format!("`{}`", name.replace('`', "``"))
+        <MySql as headrace_drivers::Database>::quote(name)
     }
     fn identifier(&self, name: &str) -> Result<String> {
         // MySQL makes a question mark of others, so that two tables would be one; MariaDB refuses them.

@@ -134,6 +134,9 @@ impl Dialect for Sql {
         "SHOW server_version"
     }
 
+    fn quote(&self, name: &str) -> String {
+        <Postgres as headrace_drivers::Database>::quote(name)
+    }
     // A catalog can only be the current database: the server checks it.
     fn qualified(&self, catalog: Option<&str>, schema: Option<&str>, table: &str) -> Result<String> {
         let parts = [catalog.filter(|_| schema.is_some()), schema, Some(table)];

@@ -100,6 +100,16 @@ impl Database for Informix {
     fn prepare(sql: Arc<str>) -> Request {
         Request::Prepare { sql }
     }
+
+    /// A name that is a word has no quotes, which enclose text unless DELIMIDENT is set.
+    fn quote(name: &str) -> String {
+        let is_letter = |byte: u8| byte.is_ascii_alphabetic() || byte == b'_' || byte >= 0x80;
+        let is_word = name.bytes().all(|byte| is_letter(byte) || byte.is_ascii_digit() || byte == b'$');
+        match is_word && name.bytes().next().is_some_and(is_letter) {
+            true => name.to_owned(),
+            false => format!("\"{}\"", name.replace('"', "\"\"")),
+        }
+    }
 }
 
 /// Names and values.

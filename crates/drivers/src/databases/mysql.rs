@@ -197,6 +197,10 @@ impl Database for MySql {
         Request::Prepare { sql }
     }
 
+    fn quote(name: &str) -> String {
+        headrace_mysql::sql::quoted(name)
+    }
+
     /// COM_RESET_CONNECTION keeps the default schema, which USE may have changed.
     fn reset(name: &str) -> Option<Vec<Request>> {
         Some(vec![Request::ResetConnection, Request::InitDb { schema: name.into() }])
