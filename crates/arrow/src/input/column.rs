@@ -250,7 +250,6 @@ impl Column {
         let array: &dyn Array = array;
         let unknown = || InputError::Unsupported(field.name().clone(), array.data_type().to_string());
         let malformed = |why: String| InputError::Malformed(field.name().clone(), why);
-        let part = |field: &FieldRef, array: &ArrayRef| Self::new(field, array, meaning).map(Box::new);
         let nulls = array.nulls();
         let (kind, values) = match array.data_type() {
             DataType::Null => (ValueKind::Null, Values::Null),
@@ -310,6 +309,21 @@ impl Column {
             DataType::Interval(IntervalUnit::MonthDayNano) => {
                 (ValueKind::Interval, Values::MonthDayNano(primitive::<IntervalMonthDayNanoType>(array)))
             }
+            _ => Self::nested(field, array, meaning)?,
+        };
+        if let Values::Strings(strings) = &values {
+            strings.check(nulls).map_err(malformed)?;
+        }
+        Ok(Self { field: field.clone(), kind, values, nulls: nulls.cloned(), meaning })
+    }
+
+    /// The values of an array whose type is made of others.
+    fn nested(field: &FieldRef, array: &dyn Array, meaning: Meaning) -> Result<(ValueKind, Values), InputError> {
+        let unknown = || InputError::Unsupported(field.name().clone(), array.data_type().to_string());
+        let malformed = |why: String| InputError::Malformed(field.name().clone(), why);
+        let part = |field: &FieldRef, array: &ArrayRef| Self::new(field, array, meaning).map(Box::new);
+        let nulls = array.nulls();
+        Ok(match array.data_type() {
             DataType::List(item) => {
                 let list = array.as_list::<i32>();
                 sound::offsets(list.offsets(), list.values().len()).map_err(malformed)?;
@@ -374,11 +388,7 @@ impl Column {
                 (ValueKind::Other, Values::Runs(runs, part(item, &values)?))
             }
             _ => return Err(unknown()),
-        };
-        if let Values::Strings(strings) = &values {
-            strings.check(nulls).map_err(malformed)?;
-        }
-        Ok(Self { field: field.clone(), kind, values, nulls: nulls.cloned(), meaning })
+        })
     }
 
     /// Its name.

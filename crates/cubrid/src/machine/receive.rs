@@ -118,47 +118,10 @@ impl<H: CasHandler> Machine<H> {
                 Ok(reader) => self.next_result(cx, reader, write_buffer)?,
                 Err(error) => self.failed(error),
             },
-            Expect::Array { first, rows } => self.array_reply((first, rows), false, reply)?,
-            Expect::Texts { first, rows } => self.array_reply((first, rows), true, reply)?,
-            Expect::Each { row } => self.each_reply(row, reply)?,
-            Expect::PrepareJoined => self.prepared_joined(reply)?,
-            Expect::Joined => self.joined_reply(reply)?,
-            Expect::JoinedAgain => self.joined_again_reply(reply)?,
-            Expect::Guard | Expect::JoinedGuard => {
-                if let (Err(error), Some(pending)) = (reply, self.queue.first_mut()) {
-                    pending.slot.fail_row(Failure::Server { error, row: None });
-                    pending.drain(Event::RowFailed);
-                }
-            }
-            Expect::EndTran { is_rollback } => {
-                self.transaction.on(Report::Ended);
-                if self.transaction.is_open_ahead() {
-                    self.transaction.on(Report::Declare);
-                }
-                let redefined = self.transaction.take_redefined();
-                if is_rollback && redefined {
-                    self.statements.forget_all();
-                }
-                self.simple(reply);
-            }
             Expect::LastInsertId => match reply {
                 Ok(reader) => self.last_insert_id(cx, reader)?,
                 Err(error) => self.failed(error),
             },
-            Expect::Isolation => match reply {
-                Ok(mut reader) => self.isolation_before = Some(server::number(&mut reader)?),
-                Err(error) => {
-                    self.block_refused();
-                    self.failed(error);
-                }
-            },
-            Expect::SetIsolation => {
-                if let Err(error) = reply {
-                    self.block_refused();
-                    self.isolation_before = None;
-                    self.failed(error);
-                }
-            }
             Expect::Version => match reply {
                 Ok(reader) => self.version(cx, reader)?,
                 Err(error) => self.failed(error),
@@ -187,6 +150,73 @@ impl<H: CasHandler> Machine<H> {
                 Ok(reader) => self.object_reply(cx, reader)?,
                 Err(error) => self.failed(error),
             },
+            Expect::Unneeded => {}
+            Expect::Simple | Expect::Settle => self.simple(reply),
+            Expect::EndTran { .. } | Expect::Isolation | Expect::SetIsolation => {
+                self.transaction_reply(expect, reply)?
+            }
+            Expect::Array { .. }
+            | Expect::Texts { .. }
+            | Expect::Each { .. }
+            | Expect::PrepareJoined
+            | Expect::Joined
+            | Expect::JoinedAgain
+            | Expect::Guard
+            | Expect::JoinedGuard
+            | Expect::BatchEnd => self.batch_reply(expect, reply)?,
+        }
+        self.complete(cx, write_buffer);
+        Ok(())
+    }
+
+    /// A reply about the transaction.
+    fn transaction_reply(&mut self, expect: Expect, reply: Result<Reader<'_>, ServerError>) -> Result<(), Fatal> {
+        match expect {
+            Expect::EndTran { is_rollback } => {
+                self.transaction.on(Report::Ended);
+                if self.transaction.is_open_ahead() {
+                    self.transaction.on(Report::Declare);
+                }
+                let redefined = self.transaction.take_redefined();
+                if is_rollback && redefined {
+                    self.statements.forget_all();
+                }
+                self.simple(reply);
+            }
+            Expect::Isolation => match reply {
+                Ok(mut reader) => self.isolation_before = Some(server::number(&mut reader)?),
+                Err(error) => {
+                    self.block_refused();
+                    self.failed(error);
+                }
+            },
+            Expect::SetIsolation => {
+                if let Err(error) = reply {
+                    self.block_refused();
+                    self.isolation_before = None;
+                    self.failed(error);
+                }
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
+    /// A reply to a part of a batch.
+    fn batch_reply(&mut self, expect: Expect, reply: Result<Reader<'_>, ServerError>) -> Result<(), Fatal> {
+        match expect {
+            Expect::Array { first, rows } => self.array_reply((first, rows), false, reply)?,
+            Expect::Texts { first, rows } => self.array_reply((first, rows), true, reply)?,
+            Expect::Each { row } => self.each_reply(row, reply)?,
+            Expect::PrepareJoined => self.prepared_joined(reply)?,
+            Expect::Joined => self.joined_reply(reply)?,
+            Expect::JoinedAgain => self.joined_again_reply(reply)?,
+            Expect::Guard | Expect::JoinedGuard => {
+                if let (Err(error), Some(pending)) = (reply, self.queue.first_mut()) {
+                    pending.slot.fail_row(Failure::Server { error, row: None });
+                    pending.drain(Event::RowFailed);
+                }
+            }
             Expect::BatchEnd => match reply {
                 Err(error) if self.queue.first().is_some_and(|pending| pending.is_undone) => {
                     let reason =
@@ -195,10 +225,8 @@ impl<H: CasHandler> Machine<H> {
                 }
                 reply => self.simple(reply),
             },
-            Expect::Unneeded => {}
-            Expect::Simple | Expect::Settle => self.simple(reply),
+            _ => {}
         }
-        self.complete(cx, write_buffer);
         Ok(())
     }
 

@@ -321,26 +321,7 @@ impl<H: MyHandler> Machine<H> {
             Phase::Rows { .. } => self.send_rows(cx, write_buffer),
             Phase::Drain if replies_due > 0 || paused => false,
             Phase::Drain => {
-                match batch.remedy.take() {
-                    Some(Remedy::NotInBulk) => self.start_over(cx),
-                    // The failed row of an abandoned batch is not reported, and its rows would have to be cancelled
-                    // again.
-                    Some(Remedy::Repeat { chunk, number }) if batch.guard != Guard::None && !abandoned => {
-                        let guard = batch.guard;
-                        batch.go(BatchEvent::ChunkFailed, Phase::Undo { chunk });
-                        let sql = match (number, guard) {
-                            (0, Guard::Savepoint) => verb::rollback_to(SAVEPOINT),
-                            (0, _) => self.session.end(ROLLBACK).into_owned(),
-                            _ => verb::rollback_to(&chunk_savepoint(number)),
-                        };
-                        self.own_query(&sql, Kind::Undo, write_buffer);
-                    }
-                    remedy => {
-                        // Not before all is undone.
-                        batch.remedy = remedy.filter(|remedy| matches!(remedy, Remedy::Again));
-                        batch.go(BatchEvent::Answered, Phase::Close);
-                    }
-                }
+                self.drained(cx, abandoned, write_buffer);
                 true
             }
             Phase::Undo { .. } => false,
@@ -374,6 +355,31 @@ impl<H: MyHandler> Machine<H> {
                 }
                 self.drop_tail(cx, failure);
                 true
+            }
+        }
+    }
+
+    /// Everything that was sent of the last batch is answered: repeats what has to be repeated, or ends it.
+    fn drained(&mut self, cx: H::Context<'_>, abandoned: bool, write_buffer: &mut WriteBuffer) {
+        let Some(batch) = self.batch() else { return };
+        match batch.remedy.take() {
+            Some(Remedy::NotInBulk) => self.start_over(cx),
+            // The failed row of an abandoned batch is not reported, and its rows would have to be cancelled
+            // again.
+            Some(Remedy::Repeat { chunk, number }) if batch.guard != Guard::None && !abandoned => {
+                let guard = batch.guard;
+                batch.go(BatchEvent::ChunkFailed, Phase::Undo { chunk });
+                let sql = match (number, guard) {
+                    (0, Guard::Savepoint) => verb::rollback_to(SAVEPOINT),
+                    (0, _) => self.session.end(ROLLBACK).into_owned(),
+                    _ => verb::rollback_to(&chunk_savepoint(number)),
+                };
+                self.own_query(&sql, Kind::Undo, write_buffer);
+            }
+            remedy => {
+                // Not before all is undone.
+                batch.remedy = remedy.filter(|remedy| matches!(remedy, Remedy::Again));
+                batch.go(BatchEvent::Answered, Phase::Close);
             }
         }
     }

@@ -144,46 +144,6 @@ impl<H: PgHandler> Machine<H> {
                 Ok(())
             }
             tag::ERROR_RESPONSE => self.error(cx, ServerError::parse(body)?),
-            tag::NOTICE_RESPONSE => {
-                if self.notices.len() == limits::NOTICES {
-                    self.notices.pop_front();
-                }
-                let notice = ServerError::parse(body)?;
-                self.note_no_block(&notice);
-                self.notices.push_back(notice);
-                Ok(())
-            }
-            tag::NOTIFICATION_RESPONSE => {
-                self.notify(Notification::parse(body)?);
-                Ok(())
-            }
-            tag::PARAMETER_STATUS => {
-                let (name, value) = backend::parameter_status(body)?;
-                if name == "DateStyle" {
-                    self.registry.date_order = Some(DateOrder::of_style(&value));
-                }
-                if name == "search_path" && self.parameters.get(&name).is_some_and(|before| *before != value) {
-                    // Reported since PostgreSQL 18, also where a function has set it.
-                    self.statements.advance();
-                    self.registry.forget();
-                }
-                if name == "client_encoding" {
-                    self.foreign_encoding = !matches!(value.as_str(), "UTF8" | "UNICODE");
-                }
-                self.parameters.insert(name, value);
-                Ok(())
-            }
-            tag::BACKEND_KEY_DATA if !self.is_ready() => {
-                let mut body = backend::Body::new("BackendKeyData", body);
-                self.process_id = body.i32()?;
-                self.secret = body.rest().to_vec();
-                Ok(())
-            }
-            tag::AUTHENTICATION => match &mut self.phase {
-                Phase::Startup(startup) => startup.authentication(body, write_buffer),
-                _ => Err(Fatal::peer("the server asked for authentication in the middle of the session")),
-            },
-            tag::NEGOTIATE_PROTOCOL_VERSION if !self.is_ready() => Ok(()),
             tag::PARAMETER_DESCRIPTION => self.parameter_description(body),
             tag::ROW_DESCRIPTION => self.row_description(cx, body, write_buffer),
             tag::NO_DATA => {
@@ -238,6 +198,53 @@ impl<H: PgHandler> Machine<H> {
                 backend::empty("CopyDone", body)?;
                 self.front("CopyDone").map(drop)
             }
+            _ => self.message_of_session(tag, body, write_buffer),
+        }
+    }
+
+    /// A message that is no part of a reply: it may come at any time, or while the session is being opened.
+    fn message_of_session(&mut self, tag: u8, body: &[u8], write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
+        match tag {
+            tag::NOTICE_RESPONSE => {
+                if self.notices.len() == limits::NOTICES {
+                    self.notices.pop_front();
+                }
+                let notice = ServerError::parse(body)?;
+                self.note_no_block(&notice);
+                self.notices.push_back(notice);
+                Ok(())
+            }
+            tag::NOTIFICATION_RESPONSE => {
+                self.notify(Notification::parse(body)?);
+                Ok(())
+            }
+            tag::PARAMETER_STATUS => {
+                let (name, value) = backend::parameter_status(body)?;
+                if name == "DateStyle" {
+                    self.registry.date_order = Some(DateOrder::of_style(&value));
+                }
+                if name == "search_path" && self.parameters.get(&name).is_some_and(|before| *before != value) {
+                    // Reported since PostgreSQL 18, also where a function has set it.
+                    self.statements.advance();
+                    self.registry.forget();
+                }
+                if name == "client_encoding" {
+                    self.foreign_encoding = !matches!(value.as_str(), "UTF8" | "UNICODE");
+                }
+                self.parameters.insert(name, value);
+                Ok(())
+            }
+            tag::BACKEND_KEY_DATA if !self.is_ready() => {
+                let mut body = backend::Body::new("BackendKeyData", body);
+                self.process_id = body.i32()?;
+                self.secret = body.rest().to_vec();
+                Ok(())
+            }
+            tag::AUTHENTICATION => match &mut self.phase {
+                Phase::Startup(startup) => startup.authentication(body, write_buffer),
+                _ => Err(Fatal::peer("the server asked for authentication in the middle of the session")),
+            },
+            tag::NEGOTIATE_PROTOCOL_VERSION if !self.is_ready() => Ok(()),
             _ => Err(Fatal::peer(format!("the server sent a message of the unknown type {:?}", char::from(tag)))),
         }
     }
@@ -488,33 +495,7 @@ impl<H: PgHandler> Machine<H> {
             return Ok(());
         }
         if skipping {
-            self.skipping = false;
-            while self.queue.started() > 0 && self.queue.first().is_some_and(|pending| !pending.request.syncs()) {
-                if self.queue.first().is_some_and(|pending| matches!(pending.request, Request::LookUp { .. })) {
-                    self.look_up_later();
-                } else {
-                    self.finish_front(cx, Outcome::Skipped);
-                }
-            }
-            if self.queue.started() == 0 {
-                return Ok(());
-            }
-            let pending = self.front("ReadyForQuery")?;
-            if pending.slot.failure.is_none() && !matches!(pending.request, Request::Sync) {
-                self.finish_front(cx, Outcome::Skipped);
-                return Ok(());
-            }
-            let is_stale = self.is_stale();
-            if is_stale {
-                let forgotten = self.front_sqlstate() == Some("26000");
-                self.forget_used(0, !forgotten);
-            }
-            // There is one attempt more, so it has to be one that is refused for neither reason.
-            if self.give_up_failed_bulk() || is_stale {
-                return self.retry(cx);
-            }
-            self.settle_front(cx);
-            return Ok(());
+            return self.end_skipped_group(cx);
         }
         if !pending.request.syncs() || !sent {
             return Err(Fatal::peer("the server sent ReadyForQuery although no Sync was sent"));
@@ -530,6 +511,37 @@ impl<H: PgHandler> Machine<H> {
         }
         self.hold_end_of_copy();
         self.settle_or_look_up(cx);
+        Ok(())
+    }
+
+    /// The Sync of a group is answered of which an error has made the server skip the rest.
+    fn end_skipped_group(&mut self, cx: H::Context<'_>) -> Result<(), Fatal> {
+        self.skipping = false;
+        while self.queue.started() > 0 && self.queue.first().is_some_and(|pending| !pending.request.syncs()) {
+            if self.queue.first().is_some_and(|pending| matches!(pending.request, Request::LookUp { .. })) {
+                self.look_up_later();
+            } else {
+                self.finish_front(cx, Outcome::Skipped);
+            }
+        }
+        if self.queue.started() == 0 {
+            return Ok(());
+        }
+        let pending = self.front("ReadyForQuery")?;
+        if pending.slot.failure.is_none() && !matches!(pending.request, Request::Sync) {
+            self.finish_front(cx, Outcome::Skipped);
+            return Ok(());
+        }
+        let is_stale = self.is_stale();
+        if is_stale {
+            let forgotten = self.front_sqlstate() == Some("26000");
+            self.forget_used(0, !forgotten);
+        }
+        // There is one attempt more, so it has to be one that is refused for neither reason.
+        if self.give_up_failed_bulk() || is_stale {
+            return self.retry(cx);
+        }
+        self.settle_front(cx);
         Ok(())
     }
 }
