@@ -101,11 +101,6 @@ impl Reply {
         Schema::new(fields.collect::<Vec<_>>())
     }
 
-    /// Returns true if the statement returns rows.
-    pub fn has_columns(&self) -> bool {
-        self.lock().batches.is_some()
-    }
-
     /// The number of rows that the statement has changed, if the server reports it.
     pub fn affected(&self) -> Option<u64> {
         self.lock().affected
@@ -119,11 +114,6 @@ impl Reply {
         if let Some(batches) = &mut state.batches {
             while batches.take().is_some() {}
         }
-    }
-
-    /// Rows that come from now on are all kept.
-    pub fn keep_all(&self) {
-        self.lock().take = Take::All;
     }
 
     /// The program has cancelled the statement: a failure from now on is due to that.

@@ -335,6 +335,42 @@ pub enum BulkDirection {
     In,
 }
 
+/// The methods of [`Protocol`](crate::Protocol) that a machine has by its fields `queue` and `closing_error`, and by its
+/// methods `send` and `read`: the same for every protocol.
+#[macro_export]
+macro_rules! protocol_of_fields {
+    () => {
+        fn queue(&self) -> &$crate::Queue<Self::Pending> {
+            &self.queue
+        }
+
+        fn queue_mut(&mut self) -> &mut $crate::Queue<Self::Pending> {
+            &mut self.queue
+        }
+
+        fn transmit(
+            &mut self,
+            cx: <Self::Handler as $crate::ResponseHandler>::Context<'_>,
+            write_buffer: &mut $crate::WriteBuffer,
+        ) {
+            self.send(cx, write_buffer);
+        }
+
+        fn receive(
+            &mut self,
+            cx: <Self::Handler as $crate::ResponseHandler>::Context<'_>,
+            read_buffer: &mut $crate::ReadBuffer,
+            write_buffer: &mut $crate::WriteBuffer,
+        ) -> Result<(), $crate::Fatal> {
+            self.read(cx, read_buffer, write_buffer)
+        }
+
+        fn closing_error(&self) -> Option<&<Self::Handler as $crate::ResponseHandler>::ServerError> {
+            self.closing_error.as_ref()
+        }
+    };
+}
+
 /// A wire protocol: requests in, bytes out; bytes in, replies out. No I/O, no clock, no threads.
 ///
 /// What does not depend on the types of requests and response handlers is in [`Session`].

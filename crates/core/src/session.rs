@@ -101,6 +101,25 @@ pub enum TransactionStatus {
     Failed,
 }
 
+/// The methods of [`Session`](crate::Session) that a machine has by its fields `queue` and `statements`: the same for every
+/// protocol.
+#[macro_export]
+macro_rules! session_of_fields {
+    () => {
+        fn requests(&self) -> &dyn $crate::Requests {
+            &self.queue
+        }
+
+        fn requests_mut(&mut self) -> &mut dyn $crate::Requests {
+            &mut self.queue
+        }
+
+        fn statements(&self) -> usize {
+            self.statements.len()
+        }
+    };
+}
+
 /// The operations of a session that do not depend on the types of requests and response handlers.
 ///
 /// Together with [`crate::Protocol`], which sends and receives, this is enough to open a session, to drive, cancel and

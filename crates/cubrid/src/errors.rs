@@ -18,8 +18,6 @@ pub mod cas {
     pub const ARGS: i32 = -10_004;
     /// The handle of a statement is unknown, or was closed.
     pub const SRV_HANDLE: i32 = -10_006;
-    /// The result has no row there, or was closed.
-    pub const NO_MORE_DATA: i32 = -10_012;
     /// A statement has to be prepared again.
     pub const STMT_POOLING: i32 = -10_024;
     /// CHECK_CAS: the process is not connected with the database server.

@@ -102,12 +102,15 @@ fn parameter(ty: u8, value: &[u8]) -> Option<TestValue> {
     })
 }
 
+/// Bytes of the client's first message.
+const HELLO_BYTES: usize = 10;
+
 fn encoded(request: &[u8]) -> Vec<u8> {
     let mut out = Vec::new();
     match request {
         [b'C', b'U', b'B', b'R', kind, 1, ..] => {
             login::hello(&mut out, *kind == b'S');
-            if let Some(info) = request.get(login::HELLO_BYTES..).filter(|info| !info.is_empty()) {
+            if let Some(info) = request.get(HELLO_BYTES..).filter(|info| !info.is_empty()) {
                 let text = |at: usize| {
                     let text = &info[at..at + 32];
                     std::str::from_utf8(&text[..text.iter().position(|byte| *byte == 0).expect("NUL")]).expect("UTF-8")

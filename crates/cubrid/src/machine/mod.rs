@@ -41,8 +41,8 @@ use crate::messages::server::ServerError;
 use crate::messages::{CasInfo, change_mode, client, function};
 use headrace_core::Session as _;
 use headrace_core::{
-    Cancellation, Certificate, CodeSet, Fatal, FatalKind, Mismatch, NextStep, Protocol, Queue, ReadBuffer, Reported,
-    Requests, ResponseHandler, Statements, Transaction, Verb, WriteBuffer,
+    Cancellation, Certificate, CodeSet, Fatal, FatalKind, Mismatch, NextStep, Protocol, Queue, Reported,
+    ResponseHandler, Statements, Transaction, Verb, WriteBuffer,
 };
 use pending::PendingRequest;
 use startup::{Purpose, Startup};
@@ -241,11 +241,6 @@ impl<H: CasHandler> Machine<H> {
         self.resumed
     }
 
-    /// The state of the CAS in the last reply.
-    pub fn cas_info(&self) -> CasInfo {
-        self.info
-    }
-
     /// What is known of the requests that were in flight when the connection was lost, once it was.
     pub fn loss(&self) -> Option<Loss> {
         self.loss
@@ -335,13 +330,7 @@ impl<H: CasHandler> headrace_core::Session for Machine<H> {
         Cancellation::Message(message)
     }
 
-    fn requests(&self) -> &dyn Requests {
-        &self.queue
-    }
-
-    fn requests_mut(&mut self) -> &mut dyn Requests {
-        &mut self.queue
-    }
+    headrace_core::session_of_fields!();
 
     fn only_fetches(&self) -> bool {
         let mut at_server = self.queue.in_flight().filter(|pending| pending.replies_due > 0).peekable();
@@ -364,10 +353,6 @@ impl<H: CasHandler> headrace_core::Session for Machine<H> {
         self.queue.transaction_ahead(self.transaction.is_open(), |pending| pending.request.effect())
     }
 
-    fn statements(&self) -> usize {
-        self.statements.len()
-    }
-
     fn forget_statements(&mut self) {
         self.statements.forget_all();
     }
@@ -378,13 +363,7 @@ impl<H: CasHandler> Protocol for Machine<H> {
     type Request = Request;
     type Pending = PendingRequest<H>;
 
-    fn queue(&self) -> &Queue<PendingRequest<H>> {
-        &self.queue
-    }
-
-    fn queue_mut(&mut self) -> &mut Queue<PendingRequest<H>> {
-        &mut self.queue
-    }
+    headrace_core::protocol_of_fields!();
 
     fn submit(&mut self, request: Request, handler: H) -> u64 {
         self.queue.submit(handler, |slot| PendingRequest::new(slot, request))
@@ -397,19 +376,6 @@ impl<H: CasHandler> Protocol for Machine<H> {
     /// No request consists of text only.
     fn text(_: &Request) -> Option<&Arc<str>> {
         None
-    }
-
-    fn transmit(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
-        self.send(cx, write_buffer);
-    }
-
-    fn receive(
-        &mut self,
-        cx: H::Context<'_>,
-        read_buffer: &mut ReadBuffer,
-        write_buffer: &mut WriteBuffer,
-    ) -> Result<(), Fatal> {
-        self.read(cx, read_buffer, write_buffer)
     }
 
     fn may_be_released(&self) -> bool {
@@ -432,9 +398,5 @@ impl<H: CasHandler> Protocol for Machine<H> {
         self.expects.clear();
         self.statements.lost_all();
         self.queue.abort(cx, &reason, self.closing_error.clone());
-    }
-
-    fn closing_error(&self) -> Option<&ServerError> {
-        self.closing_error.as_ref()
     }
 }

@@ -277,12 +277,6 @@ pub fn lob_read(out: &mut Vec<u8>, info: CasInfo, handle: &[u8], offset: i64, le
 /// The bytes that one LOB_READ returns at most.
 pub const LOB_READ_BYTES: i32 = 81_908;
 
-/// GET_QUERY_INFO: the plan of a statement that was executed for it.
-pub fn get_query_info(out: &mut Vec<u8>, info: CasInfo, handle: i32) {
-    let plan = 1;
-    Request::new(out, info, function::GET_QUERY_INFO).i32(handle).u8(plan).end();
-}
-
 /// GET_QUERY_INFO of a text: the plan of a statement that is not executed.
 pub fn plan_of(out: &mut Vec<u8>, info: CasInfo, sql: &[u8]) {
     let (no_handle, plan) = (0, 1);

@@ -34,8 +34,6 @@ pub mod charset {
     pub const ISO_8859_1: u8 = 3;
     /// EUC-KR.
     pub const EUC_KR: u8 = 4;
-    /// UTF-8.
-    pub const UTF_8: u8 = 5;
 }
 
 /// Marks the form of a type that has two bytes.

@@ -24,10 +24,6 @@ const FLAGS: u8 = RENEWED_ERROR_CODES | HOLDABLE_RESULTS;
 /// The client type that CUBRID's C library (CCI) has, on which the drivers of most languages are built.
 const CLIENT_TYPE: u8 = 1;
 
-/// Bytes of the client's first message.
-pub const HELLO_BYTES: usize = 10;
-/// Bytes of [`DbInfo`].
-pub const DB_INFO_BYTES: usize = 628;
 /// Bytes of the broker's answer to a hello or to a cancel request.
 pub const ANSWER_BYTES: usize = 4;
 /// Bytes of a session's identifier.
@@ -220,6 +216,9 @@ impl Connected {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Bytes of [`DbInfo`].
+    const DB_INFO_BYTES: usize = 628;
 
     #[test]
     fn fields_of_the_db_info_that_do_not_fit_are_named() {

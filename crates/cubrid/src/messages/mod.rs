@@ -118,10 +118,6 @@ pub mod statement {
 
 /// Flags of PREPARE.
 pub mod prepare {
-    /// Rows come with the identifiers of their objects.
-    pub const INCLUDE_OID: u8 = 0x01;
-    /// The rows of the result can be updated.
-    pub const UPDATABLE: u8 = 0x02;
     /// The plan is kept for GET_QUERY_INFO.
     pub const QUERY_INFO: u8 = 0x04;
     /// The result outlives a commit.
@@ -145,8 +141,6 @@ pub mod execute {
     pub const QUERY_ALL: u8 = 0x02;
     /// The plan is kept for GET_QUERY_INFO.
     pub const QUERY_INFO: u8 = 0x04;
-    /// Only a plan is made.
-    pub const ONLY_QUERY_PLAN: u8 = 0x08;
     /// Generated keys are kept for GET_GENERATED_KEYS.
     pub const RETURN_GENERATED_KEYS: u8 = 0x40;
 }
@@ -183,10 +177,6 @@ pub mod parameter {
     pub const ISOLATION_LEVEL: i32 = 1;
     /// How long a lock is waited for, in milliseconds; -1 for ever, and -2 as the server is configured.
     pub const LOCK_TIMEOUT: i32 = 2;
-    /// The longest text in bytes.
-    pub const MAX_STRING_LENGTH: i32 = 3;
-    /// Without effect: the byte in each request decides.
-    pub const AUTO_COMMIT: i32 = 4;
     /// -2 if a backslash in a string is an ordinary character, -1 if it begins an escape.
     pub const NO_BACKSLASH_ESCAPES: i32 = 5;
 }

@@ -34,7 +34,7 @@ use crate::messages::{client, tag};
 use cursor::Open;
 use headrace_core::{
     Cancellation, Certificate, Discarded, Fatal, Interrupt, Mismatch, NextStep, Pending as _, Protocol, Queue,
-    ReadBuffer, Reported, Requests, ResponseHandler, Session, Statements, Transaction, Verb, WriteBuffer,
+    ReadBuffer, Reported, ResponseHandler, Session, Statements, Transaction, Verb, WriteBuffer,
 };
 use interrupt::Urgent;
 use pending::PendingRequest;
@@ -198,6 +198,34 @@ impl<H: IfxHandler> Machine<H> {
         };
     }
 
+    /// Handles every whole message in the read buffer, of the session that is being opened or of one that is open.
+    ///
+    /// # Errors
+    /// [`Fatal`]: the connection must be closed.
+    fn read(
+        &mut self,
+        cx: H::Context<'_>,
+        read_buffer: &mut ReadBuffer,
+        write_buffer: &mut WriteBuffer,
+    ) -> Result<(), Fatal> {
+        loop {
+            match std::mem::replace(&mut self.phase, Phase::Closed) {
+                Phase::Startup(mut startup) => {
+                    let progress = self.start(&mut startup, read_buffer, write_buffer)?;
+                    self.phase = if progress == Progress::Ready { Phase::Ready } else { Phase::Startup(startup) };
+                    if progress == Progress::Wait {
+                        return Ok(());
+                    }
+                }
+                Phase::Ready => {
+                    self.phase = Phase::Ready;
+                    return self.read_replies(cx, read_buffer, write_buffer);
+                }
+                Phase::Closed => return Ok(()),
+            }
+        }
+    }
+
     /// Sends CLOSE, RELEASE or both, as groups that no request waits for.
     fn clean_up(&mut self, write_buffer: &mut WriteBuffer, id: u16, close: bool, release: bool) {
         for (wanted, tag) in [(close, tag::SQ_CLOSE), (release, tag::SQ_RELEASE)] {
@@ -274,13 +302,7 @@ impl<H: IfxHandler> Session for Machine<H> {
         if rows_run { Discarded::Alone } else { discarded }
     }
 
-    fn requests(&self) -> &dyn Requests {
-        &self.queue
-    }
-
-    fn requests_mut(&mut self) -> &mut dyn Requests {
-        &mut self.queue
-    }
+    headrace_core::session_of_fields!();
 
     fn reported(&self) -> Reported {
         self.transaction.reported()
@@ -288,10 +310,6 @@ impl<H: IfxHandler> Session for Machine<H> {
 
     fn transaction_ahead(&self) -> Option<bool> {
         self.queue.transaction_ahead(self.transaction.is_open(), |pending| pending.request.effect())
-    }
-
-    fn statements(&self) -> usize {
-        self.statements.len()
     }
 
     fn forget_statements(&mut self) {
@@ -305,13 +323,7 @@ impl<H: IfxHandler> Protocol for Machine<H> {
     type Request = Request;
     type Pending = PendingRequest<H>;
 
-    fn queue(&self) -> &Queue<PendingRequest<H>> {
-        &self.queue
-    }
-
-    fn queue_mut(&mut self) -> &mut Queue<PendingRequest<H>> {
-        &mut self.queue
-    }
+    headrace_core::protocol_of_fields!();
 
     fn submit(&mut self, request: Request, handler: H) -> u64 {
         self.queue.submit(handler, |slot| PendingRequest::new(slot, request))
@@ -325,41 +337,9 @@ impl<H: IfxHandler> Protocol for Machine<H> {
         None
     }
 
-    fn transmit(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
-        self.send(cx, write_buffer);
-    }
-
-    fn receive(
-        &mut self,
-        cx: H::Context<'_>,
-        read_buffer: &mut ReadBuffer,
-        write_buffer: &mut WriteBuffer,
-    ) -> Result<(), Fatal> {
-        loop {
-            match std::mem::replace(&mut self.phase, Phase::Closed) {
-                Phase::Startup(mut startup) => {
-                    let progress = self.start(&mut startup, read_buffer, write_buffer)?;
-                    self.phase = if progress == Progress::Ready { Phase::Ready } else { Phase::Startup(startup) };
-                    if progress == Progress::Wait {
-                        return Ok(());
-                    }
-                }
-                Phase::Ready => {
-                    self.phase = Phase::Ready;
-                    return self.read(cx, read_buffer, write_buffer);
-                }
-                Phase::Closed => return Ok(()),
-            }
-        }
-    }
-
     fn abort(&mut self, cx: H::Context<'_>, reason: &Fatal) {
         self.phase = Phase::Closed;
         self.groups.clear();
         self.queue.abort(cx, reason, self.closing_error.clone());
-    }
-
-    fn closing_error(&self) -> Option<&ServerError> {
-        self.closing_error.as_ref()
     }
 }

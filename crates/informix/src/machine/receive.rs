@@ -21,7 +21,7 @@ const ALREADY_OPEN: i32 = -535;
 const LONG_TRANSACTION_ABORTED: i32 = -458;
 
 impl<H: IfxHandler> Machine<H> {
-    pub(super) fn read(
+    pub(super) fn read_replies(
         &mut self,
         cx: H::Context<'_>,
         read_buffer: &mut ReadBuffer,
@@ -203,7 +203,6 @@ impl<H: IfxHandler> Machine<H> {
         if let Expect::Begin | Expect::Commit | Expect::AutoCommit | Expect::Rollback | Expect::Undo = group.expect {
             self.transaction_answered(group, &reply)?;
         }
-        let unlogged = self.logging == Logging::None;
         let open = self.transaction.is_open();
         let Some(pending) = self.pending(group.request_id) else { return Ok(()) };
         pending.groups -= 1;
@@ -253,47 +252,52 @@ impl<H: IfxHandler> Machine<H> {
             | Expect::AutoCommit
             | Expect::Rollback
             | Expect::Ping
-            | Expect::Savepoint => {
-                let guarded = pending.guard() == Guard::Transaction;
-                if let Some(error) = reply.error {
-                    if open && pending.slot.handler.is_none() && pending.request.is_owed_end() {
-                        return Err(Fatal::end_failed(&format!("error {}", error.sqlcode)));
-                    }
-                    let again = match group.expect {
-                        // A constraint that is checked at the end, for one. Nothing of the batch may stay.
-                        Expect::Commit => guarded,
-                        // Hit by an interrupt that was meant for the statement that is rolled back.
-                        Expect::Rollback if guarded && error.sqlcode == own::INTERRUPTED => true,
-                        Expect::Rollback if guarded => return Err(unfinished(&error)),
-                        _ => false,
-                    };
-                    if again {
-                        if let Some(batch) = pending.batch_mut() {
-                            batch.go(Event::EndFailed, Step::Draining);
-                        }
-                        if self.queue.get(self.queue.started() - 1).is_none_or(|last| last.slot.id != group.request_id)
-                        {
-                            // Later statements ran in its transaction.
-                            return Err(unfinished(&error));
-                        }
-                    }
-                    let Some(pending) = self.pending(group.request_id) else { return Ok(()) };
-                    let lost = group.expect == Expect::Guard && pending.guard() == Guard::Savepoint;
-                    pending.slot.fail(error);
-                    if lost && pending.state() == State::Sending {
-                        pending.stop_sending();
-                    } else if lost && !unlogged {
-                        return Err(Fatal::new(
-                            FatalKind::TransactionInDoubt,
-                            "a batch failed, and the server could not roll back to the savepoint before it",
-                        ));
-                    }
-                }
-            }
+            | Expect::Savepoint => self.bracket_answered(group, reply, open)?,
             Expect::GetRoutine | Expect::Routine | Expect::Object => self.routine_answered(group, reply),
             Expect::Begin | Expect::CleanUp | Expect::Duplicate => {}
         }
         self.settle(cx, write_buffer);
+        Ok(())
+    }
+
+    /// The beginning or the end of a transaction, of a batch or of a savepoint is answered, or a round trip.
+    fn bracket_answered(&mut self, group: Group, reply: Reply, open: bool) -> Result<(), Fatal> {
+        let unlogged = self.logging == Logging::None;
+        let Some(pending) = self.pending(group.request_id) else { return Ok(()) };
+        let guarded = pending.guard() == Guard::Transaction;
+        if let Some(error) = reply.error {
+            if open && pending.slot.handler.is_none() && pending.request.is_owed_end() {
+                return Err(Fatal::end_failed(&format!("error {}", error.sqlcode)));
+            }
+            let again = match group.expect {
+                // A constraint that is checked at the end, for one. Nothing of the batch may stay.
+                Expect::Commit => guarded,
+                // Hit by an interrupt that was meant for the statement that is rolled back.
+                Expect::Rollback if guarded && error.sqlcode == own::INTERRUPTED => true,
+                Expect::Rollback if guarded => return Err(unfinished(&error)),
+                _ => false,
+            };
+            if again {
+                if let Some(batch) = pending.batch_mut() {
+                    batch.go(Event::EndFailed, Step::Draining);
+                }
+                if self.queue.get(self.queue.started() - 1).is_none_or(|last| last.slot.id != group.request_id) {
+                    // Later statements ran in its transaction.
+                    return Err(unfinished(&error));
+                }
+            }
+            let Some(pending) = self.pending(group.request_id) else { return Ok(()) };
+            let lost = group.expect == Expect::Guard && pending.guard() == Guard::Savepoint;
+            pending.slot.fail(error);
+            if lost && pending.state() == State::Sending {
+                pending.stop_sending();
+            } else if lost && !unlogged {
+                return Err(Fatal::new(
+                    FatalKind::TransactionInDoubt,
+                    "a batch failed, and the server could not roll back to the savepoint before it",
+                ));
+            }
+        }
         Ok(())
     }
 

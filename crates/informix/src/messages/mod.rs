@@ -116,8 +116,6 @@ pub mod kind {
     pub const LOAD: u16 = 9;
     /// CREATE DATABASE.
     pub const CREATE_DATABASE: u16 = 12;
-    /// DROP DATABASE.
-    pub const DROP_DATABASE: u16 = 13;
     /// CREATE TABLE.
     pub const CREATE_TABLE: u16 = 14;
     /// DROP TABLE.
@@ -152,8 +150,6 @@ pub mod kind {
     pub const DROP_VIEW: u16 = 41;
     /// CREATE SYNONYM.
     pub const CREATE_SYNONYM: u16 = 43;
-    /// DROP SYNONYM.
-    pub const DROP_SYNONYM: u16 = 44;
     /// CREATE TEMP TABLE.
     pub const CREATE_TEMP_TABLE: u16 = 45;
     /// ALTER INDEX.

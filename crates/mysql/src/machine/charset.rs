@@ -192,7 +192,7 @@ impl<H: MyHandler> Machine<H> {
 /// reports what SET NAMES changes.
 fn may_change_charset<H: MyHandler>(pending: &PendingRequest<H>, tracked: bool) -> bool {
     let Some(sql) = pending.request.sql() else { return false };
-    if pending.changes {
+    if pending.changes_meaning {
         return !tracked || words(sql).any(|word| UNREPORTED.iter().any(|other| word.eq_ignore_ascii_case(other)));
     }
     !tracked && verb(sql).is_none_or(|verb| verb.eq_ignore_ascii_case("call"))

@@ -40,14 +40,14 @@ pub use upload::InfileState;
 use crate::packets::capabilities::StatusFlags;
 use crate::packets::command::{self, Command};
 use crate::packets::reply::ServerError;
-use crate::sql::{TableLocks, may_change_role, may_set_next_transaction, only_reads_or_writes, table_locks, words};
+use crate::sql::{TableLocks, words};
 use block::Autocommit;
 use charset::Charsets;
 use headrace_core::Session as _;
 use headrace_core::verb::Effect;
 use headrace_core::{
-    Cancellation, Certificate, Fatal, Mismatch, NextStep, Protocol, Queue, ReadBuffer, Reported, Requests,
-    ResponseHandler, Statements, TransactionStatus, Verb, WriteBuffer,
+    Cancellation, Certificate, Fatal, Mismatch, NextStep, Protocol, Queue, Reported, ResponseHandler, Statements,
+    TransactionStatus, Verb, WriteBuffer,
 };
 use pending::PendingRequest;
 use reply::{Expect, Reply};
@@ -214,26 +214,21 @@ impl<H: MyHandler> Machine<H> {
     /// Records what the first request, which is answered, may have done to locked tables, to the role and to the next
     /// transaction.
     fn note_left(&mut self) {
-        let sql = self.queue.first().and_then(|pending| pending.request.sql());
-        if sql.is_some_and(|sql| only_reads_or_writes(sql, self.several)) {
-            return;
-        }
-        self.session.role_changed |= sql.is_some_and(|sql| may_change_role(sql, self.several));
-        self.session.sets_next |= sql.is_some_and(|sql| may_set_next_transaction(sql, self.several));
-        if let Some(Request::Verb(VerbStatement { effect: Effect::Ends(_), .. })) =
-            self.queue.first().map(|pending| &pending.request)
-        {
-            self.session.sets_next = false;
-        }
-        let locks = match self.queue.first().map(|pending| &pending.request) {
-            Some(Request::Verb(VerbStatement { effect: Effect::Begins, .. })) => TableLocks::Unlocks,
-            Some(request) => request.sql().map_or(TableLocks::Keeps, |sql| table_locks(sql, self.several)),
-            None => TableLocks::Keeps,
+        let Some(pending) = self.queue.first() else { return };
+        let changes = pending.changes;
+        let (ends, begins) = match &pending.request {
+            Request::Verb(VerbStatement { effect, .. }) => {
+                (matches!(effect, Effect::Ends(_)), *effect == Effect::Begins)
+            }
+            _ => (false, false),
         };
-        match locks {
+        self.session.role_changed |= changes.role;
+        self.session.sets_next = !ends && (self.session.sets_next || changes.next_transaction);
+        match changes.locks {
             TableLocks::MayLock => self.session.holds_tables = true,
             TableLocks::Unlocks => self.session.holds_tables = false,
-            TableLocks::Keeps => {}
+            // BEGIN unlocks them.
+            TableLocks::Keeps => self.session.holds_tables &= !begins,
         }
     }
 
@@ -246,7 +241,7 @@ impl<H: MyHandler> Machine<H> {
 
     /// Passes the outcome to the response handler of a request that has left the queue.
     fn finish(&mut self, cx: H::Context<'_>, pending: PendingRequest<H>) {
-        if pending.changes {
+        if pending.changes_meaning {
             self.forget_statements();
             let mut words = pending.request.sql().into_iter().flat_map(|sql| words(sql));
             self.session.completes_otherwise |= words.any(|word| word.eq_ignore_ascii_case("completion_type"));
@@ -307,13 +302,7 @@ impl<H: MyHandler> headrace_core::Session for Machine<H> {
         self.kill_due = true;
     }
 
-    fn requests(&self) -> &dyn Requests {
-        &self.queue
-    }
-
-    fn requests_mut(&mut self) -> &mut dyn Requests {
-        &mut self.queue
-    }
+    headrace_core::session_of_fields!();
 
     fn is_occupied(&self) -> bool {
         self.streams() || self.is_reserved()
@@ -347,10 +336,6 @@ impl<H: MyHandler> headrace_core::Session for Machine<H> {
         self.queue.transaction_ahead(self.shares_transaction(), |pending| pending.request.effect(autocommits))
     }
 
-    fn statements(&self) -> usize {
-        self.statements.len()
-    }
-
     fn forget_statements(&mut self) {
         self.statements.forget_all();
     }
@@ -361,13 +346,7 @@ impl<H: MyHandler> Protocol for Machine<H> {
     type Request = Request;
     type Pending = PendingRequest<H>;
 
-    fn queue(&self) -> &Queue<PendingRequest<H>> {
-        &self.queue
-    }
-
-    fn queue_mut(&mut self) -> &mut Queue<PendingRequest<H>> {
-        &mut self.queue
-    }
+    headrace_core::protocol_of_fields!();
 
     fn submit(&mut self, request: Request, handler: H) -> u64 {
         self.queue.submit(handler, |slot| PendingRequest::new(slot, request, self.several, self.local_infile))
@@ -384,27 +363,10 @@ impl<H: MyHandler> Protocol for Machine<H> {
         }
     }
 
-    fn transmit(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
-        self.send(cx, write_buffer);
-    }
-
-    fn receive(
-        &mut self,
-        cx: H::Context<'_>,
-        read_buffer: &mut ReadBuffer,
-        write_buffer: &mut WriteBuffer,
-    ) -> Result<(), Fatal> {
-        self.read(cx, read_buffer, write_buffer)
-    }
-
     fn abort(&mut self, cx: H::Context<'_>, reason: &Fatal) {
         self.phase = Phase::Closed;
         self.reservation = None;
         self.expects.clear();
         self.queue.abort(cx, reason, self.closing_error.clone());
-    }
-
-    fn closing_error(&self) -> Option<&ServerError> {
-        self.closing_error.as_ref()
     }
 }

@@ -6,7 +6,7 @@ use super::request::{AsText, Execute, Request, Rows, VerbStatement};
 pub(super) use super::stage::Stage;
 use super::stage::{Event, State, TRANSITIONS};
 use super::statement::Statement;
-use crate::sql::Modes;
+use crate::sql::{Changes, Modes};
 pub(super) use headrace_core::Failure;
 use headrace_core::{Pending, Pipelining, ResponseHandler, Slot, WhenLost};
 use std::sync::Arc;
@@ -36,8 +36,10 @@ pub struct PendingRequest<H: ResponseHandler> {
     /// The reservation that it is part of; 0 for none.
     pub(super) reservation: u64,
     stage: Stage,
+    /// What its text may change.
+    pub(super) changes: Changes,
     /// Statements prepared before it may have another meaning after it.
-    pub(super) changes: bool,
+    pub(super) changes_meaning: bool,
     pipelining: Pipelining,
     /// Its statement, once that is known.
     pub(super) used: Option<Used>,
@@ -55,11 +57,13 @@ impl<H: MyHandler> PendingRequest<H> {
             Request::Within { reservation, request } => (reservation, *request),
             request => (0, request),
         };
-        let changes = request.changes_session(several);
-        let is_alone = changes || request.is_exclusive(local_infile);
+        let changes = request.changes(several);
+        let changes_meaning = request.changes_meaning(changes);
+        let is_alone = changes_meaning || request.is_exclusive(local_infile);
         Self {
             slot,
             changes,
+            changes_meaning,
             pipelining: if is_alone { Pipelining::Alone } else { Pipelining::Free },
             request,
             reservation,

@@ -1,7 +1,7 @@
 //! The requests of a connection.
 
 use super::verb::COMMIT;
-use crate::sql::changes_session;
+use crate::sql::Changes;
 use headrace_core::WhenLost;
 use headrace_core::verb::Effect;
 use headrace_core::words::keeps_transaction;
@@ -167,12 +167,17 @@ impl Request {
         matches!(self, Request::Verb(statement) if statement.effect.is_owed_end())
     }
 
-    /// Returns true if statements that were prepared before it may have another meaning after it; `several` is
-    /// whether the server accepts several statements in one text.
-    pub(super) fn changes_session(&self, several: bool) -> bool {
+    /// What its text may change; `several` is whether the server accepts several statements in one.
+    pub(super) fn changes(&self, several: bool) -> Changes {
+        self.sql().map_or(Changes::NONE, |sql| Changes::of(sql, several))
+    }
+
+    /// Returns true if statements that were prepared before it may have another meaning after it, given the `changes` of
+    /// its text.
+    pub(super) fn changes_meaning(&self, changes: Changes) -> bool {
         match self {
             Request::InitDb { .. } | Request::ResetConnection => true,
-            Request::Execute(Execute { sql, .. }) | Request::Query { sql, .. } => changes_session(sql, several),
+            Request::Execute(_) | Request::Query { .. } => changes.meaning,
             _ => false,
         }
     }

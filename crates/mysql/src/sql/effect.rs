@@ -144,6 +144,37 @@ pub fn may_set_next_transaction(sql: &str, several: bool) -> bool {
             && words(sql).any(|word| is_one_of(word, &CHARACTERISTICS)))
 }
 
+/// What a text may change of its session, read once for each request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Changes {
+    /// The meaning of other statements: see [`changes_session`].
+    pub meaning: bool,
+    /// See [`may_change_role`].
+    pub role: bool,
+    /// See [`may_set_next_transaction`].
+    pub next_transaction: bool,
+    /// See [`table_locks`].
+    pub locks: TableLocks,
+}
+
+impl Changes {
+    /// None.
+    pub const NONE: Self = Self { meaning: false, role: false, next_transaction: false, locks: TableLocks::Keeps };
+
+    /// Those of a text; `several` indicates whether the server accepts more than one statement in it.
+    pub fn of(sql: &str, several: bool) -> Self {
+        if only_reads_or_writes(sql, several) {
+            return Self::NONE;
+        }
+        Self {
+            meaning: changes_session(sql, several),
+            role: may_change_role(sql, several),
+            next_transaction: may_set_next_transaction(sql, several),
+            locks: table_locks(sql, several),
+        }
+    }
+}
+
 /// Verbs of statements that change nothing of the session.
 const READS_OR_WRITES: [&str; 6] = ["select", "insert", "update", "delete", "replace", "with"];
 
@@ -180,6 +211,19 @@ pub(crate) fn words(sql: &str) -> impl Iterator<Item = &str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_reads_or_writes_changes_nothing() {
+        for verb in READS_OR_WRITES {
+            for sql in [format!("{verb} 1"), format!(" /* x */ ({verb} use b)"), format!("{verb} `set`; use b")] {
+                assert_eq!(Changes::of(&sql, false), Changes::NONE, "{sql}");
+                assert!(!changes_session(&sql, false), "{sql}");
+            }
+        }
+        let changes = Changes::of("lock tables t read", false);
+        assert_eq!(changes, Changes { locks: TableLocks::MayLock, ..Changes::NONE });
+        assert!(Changes::of("select 1; set role r", true).role && Changes::of("use b", false).meaning);
+    }
 
     #[test]
     fn what_may_change_the_session() {

@@ -114,12 +114,8 @@ impl<H: PgHandler> Machine<H> {
             matches!(pending.work, Work::Copy { looked_up: true }),
             matches!(&pending.request, Request::Copy(copy) if copy.into),
         );
-        let mut missing = if self.introspection {
-            self.registry.missing(&fields.iter().map(|field| field.type_oid).collect::<Vec<_>>())
-        } else {
-            Vec::new()
-        };
-        if missing.is_empty() && !looked_up && !into && self.introspection {
+        let mut missing = self.registry.missing(&fields.iter().map(|field| field.type_oid).collect::<Vec<_>>());
+        if missing.is_empty() && !looked_up && !into {
             let planned = Columns::plan(&self.registry, fields.clone());
             if planned.fields.iter().any(|field| field.format == 0) {
                 // Then all of it is text.

@@ -74,9 +74,9 @@ impl<H: PgHandler> Machine<H> {
         let mut registry = self.registry.clone();
         registry.date_order = order;
         let columns = Arc::new(Columns::as_sent(&registry, fields));
-        let (alterations, introspection) = (self.alterations, self.introspection);
+        let alterations = self.alterations;
         let pending = self.front("RowDescription")?;
-        if introspection && !columns.unsure.is_empty() && pending.can_be_deferred() {
+        if !columns.unsure.is_empty() && pending.can_be_deferred() {
             pending.answer.deferred.get_or_insert_default();
         }
         if let Some(deferred) = &mut pending.answer.deferred {
@@ -91,9 +91,7 @@ impl<H: PgHandler> Machine<H> {
     /// The first request's rows have these columns, which have to be looked up.
     pub(super) fn hold_from_here(&mut self, columns: Arc<Columns>) {
         let Some(pending) = self.queue.first_mut().filter(|pending| pending.can_be_deferred()) else { return };
-        if self.introspection {
-            pending.answer.deferred.get_or_insert_default().describe(&columns, self.registry.clone(), self.alterations);
-        }
+        pending.answer.deferred.get_or_insert_default().describe(&columns, self.registry.clone(), self.alterations);
     }
 
     /// A COPY out of the server has ended. Its rows were decoded as they came, with the types that were looked up

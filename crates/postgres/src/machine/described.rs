@@ -98,11 +98,7 @@ impl<H: PgHandler> Machine<H> {
             columns: fields.map(|fields| Arc::new(Columns::undecoded(&self.registry, fields))),
         });
         let oids = statement.columns.iter().flat_map(|c| c.fields.iter().map(|f| f.type_oid));
-        let missing = if self.introspection {
-            self.registry.missing(&oids.chain(statement.parameters.iter().copied()).collect::<Vec<Oid>>())
-        } else {
-            Vec::new()
-        };
+        let missing = self.registry.missing(&oids.chain(statement.parameters.iter().copied()).collect::<Vec<Oid>>());
         if missing.is_empty() {
             self.plan(&statement, Event::Described, write_buffer);
             return Ok(());

@@ -45,8 +45,8 @@ use crate::messages::tag::field;
 use crate::types::TypeRegistry;
 use answer::Ending;
 use headrace_core::{
-    Cancellation, Certificate, Fatal, Mismatch, NextStep, Outcome, Protocol, Queue, ReadBuffer, Reported, Requests,
-    ResponseHandler, Session, Statements, Transaction, TransactionStatus, Verb, WriteBuffer,
+    Cancellation, Certificate, Fatal, Mismatch, NextStep, Outcome, Protocol, Queue, Reported, ResponseHandler, Session,
+    Statements, Transaction, TransactionStatus, Verb, WriteBuffer,
 };
 use pending::{PendingRequest, Stage};
 use portals::Portals;
@@ -139,7 +139,6 @@ pub struct Machine<H: ResponseHandler> {
     /// own SQL.
     names: u64,
     registry: TypeRegistry,
-    introspection: bool,
     /// Requests without a Sync of their own were answered since the last ReadyForQuery.
     status_due: bool,
     parameters: BTreeMap<String, String>,
@@ -177,7 +176,6 @@ impl<H: PgHandler> Machine<H> {
             unsteady: HashSet::new(),
             names: 0,
             registry: TypeRegistry::default(),
-            introspection: true,
             status_due: false,
             parameters: BTreeMap::new(),
             foreign_encoding: false,
@@ -234,11 +232,6 @@ impl<H: PgHandler> Machine<H> {
     /// Forgets the structure of user-defined types: they may have changed.
     pub fn forget_types(&mut self) {
         self.registry.forget();
-    }
-
-    /// True if unknown types are looked up in the catalogue.
-    pub fn set_introspection(&mut self, on: bool) {
-        self.introspection = on;
     }
 
     /// Takes the notices received so far.
@@ -331,13 +324,7 @@ impl<H: PgHandler> Session for Machine<H> {
         Cancellation::Message(message)
     }
 
-    fn requests(&self) -> &dyn Requests {
-        &self.queue
-    }
-
-    fn requests_mut(&mut self) -> &mut dyn Requests {
-        &mut self.queue
-    }
+    headrace_core::session_of_fields!();
 
     fn request_reply(&mut self, id: u64) {
         if self.queue.back().is_some_and(|pending| !pending.request.syncs())
@@ -387,10 +374,6 @@ impl<H: PgHandler> Session for Machine<H> {
         self.queue.transaction_ahead(open, PendingRequest::effect)
     }
 
-    fn statements(&self) -> usize {
-        self.statements.len()
-    }
-
     fn forget_statements(&mut self) {
         self.statements.forget_all();
     }
@@ -409,13 +392,7 @@ impl<H: PgHandler> Protocol for Machine<H> {
     type Request = Request;
     type Pending = PendingRequest<H>;
 
-    fn queue(&self) -> &Queue<PendingRequest<H>> {
-        &self.queue
-    }
-
-    fn queue_mut(&mut self) -> &mut Queue<PendingRequest<H>> {
-        &mut self.queue
-    }
+    headrace_core::protocol_of_fields!();
 
     /// A script ends the group of requests before it: otherwise the server would skip it after an error, and it has no
     /// Sync of its own to wait for. So does a request outside of the pipeline that the group belongs to, which must not
@@ -452,26 +429,9 @@ impl<H: PgHandler> Protocol for Machine<H> {
         }
     }
 
-    fn transmit(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
-        self.send(cx, write_buffer);
-    }
-
-    fn receive(
-        &mut self,
-        cx: H::Context<'_>,
-        read_buffer: &mut ReadBuffer,
-        write_buffer: &mut WriteBuffer,
-    ) -> Result<(), Fatal> {
-        self.read(cx, read_buffer, write_buffer)
-    }
-
     fn abort(&mut self, cx: H::Context<'_>, reason: &Fatal) {
         self.phase = Phase::Closed;
         self.reserved = None;
         self.queue.abort(cx, reason, self.closing_error.clone());
-    }
-
-    fn closing_error(&self) -> Option<&ServerError> {
-        self.closing_error.as_ref()
     }
 }
