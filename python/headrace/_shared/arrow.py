@@ -29,8 +29,10 @@ def arrow_result(outcome: Result | list[Result]) -> tuple[Result, ArrowResult | 
     """The result of a request and its rows; of one with several results the first that has rows."""
     results = [outcome] if isinstance(outcome, Result) else outcome
     for one in results:
-        if isinstance(one.rows, ArrowSink):
-            return one, one.rows.result()
+        rows: object = one.rows
+        # What the request was given to collect its rows.
+        if isinstance(rows, ArrowSink):
+            return one, rows.result()
     return results[0], None
 
 

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Generic, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from .. import errors
 from ..rows import RowFactory
 from ..types import TransactionStatus
 from .core import Core, timings
+from .cursor_base import CursorBase
+from .flows import PendingRequest
 from .lease import NO_CORE
 
 R = TypeVar("R")
@@ -19,7 +21,7 @@ class ConnectionBase(Generic[R]):
     """A connection, as far as it has nothing to wait for."""
 
     # Several objects may share the dict: what a pool lends is not the connection that it keeps.
-    __slots__ = ("__dict__", "__weakref__", "_core", "_kept_by_pool")
+    __slots__ = ("__dict__", "__weakref__", "_core", "_cursor_type", "_kept_by_pool")
 
     Warning = errors.Warning
     Error = errors.Error
@@ -33,9 +35,14 @@ class ConnectionBase(Generic[R]):
     NotSupportedError = errors.NotSupportedError
 
     _core: Core
+    _cursor_class: ClassVar[type[CursorBase[Any]]]
+    """The class of its cursors."""
+    _cursor_type: type[CursorBase[Any]]
+    """The same, in a slot: CPython 3.11 looks an attribute of a class up anew for each statement."""
 
     def __init__(self, core: Core, row_factory: RowFactory[R]) -> None:
         self._core = core
+        self._cursor_type = self._cursor_class
         self._kept_by_pool: Any = None
         """The connection for which a pool has lent this one."""
         self.row_factory: RowFactory[R] = row_factory
@@ -46,6 +53,7 @@ class ConnectionBase(Generic[R]):
         """Returns another object for the same session, for one borrower of a pool."""
         lent: Self = object.__new__(type(self))
         lent._core = self._core
+        lent._cursor_type = self._cursor_type
         lent._kept_by_pool = self
         lent.__dict__ = self.__dict__
         return lent
@@ -58,7 +66,7 @@ class ConnectionBase(Generic[R]):
             self.__dict__ = self.__dict__.copy()
 
     @abstractmethod
-    def _abandon(self, ticket: Any, /) -> None:
+    def _abandon(self, ticket: PendingRequest[Any], /) -> None:
         """Gets the connection back in step after a request whose result is not needed any more."""
 
     @property

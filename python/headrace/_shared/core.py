@@ -16,6 +16,7 @@ from ..errors import Error, InterfaceError
 from ..types import ParameterRows
 from .cancel_requests import CancelRequest
 from .cursor_base import Column, Params
+from .flows import PendingRequest
 from .limits import Limit, seconds_left
 from .transactions import Transactions
 
@@ -122,23 +123,23 @@ class Core(Transactions):
     # statements
 
     @abstractmethod
-    def submit(self, sql: str, params: Params) -> Any:
+    def submit(self, sql: str, params: Params) -> PendingRequest[Any]:
         """Queues one statement."""
 
     @abstractmethod
-    def submit_first(self, sql: str, params: Params) -> Any:
+    def submit_first(self, sql: str, params: Params) -> PendingRequest[Any]:
         """Queues one statement of whose result only the first row is kept."""
 
     @abstractmethod
-    def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> Any:
+    def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> PendingRequest[Any]:
         """Queues one statement whose rows become Arrow record batches."""
 
     @abstractmethod
-    def submit_batch(self, sql: str, rows: ParameterRows, returning: bool) -> Any:
+    def submit_batch(self, sql: str, rows: ParameterRows, returning: bool) -> PendingRequest[Any]:
         """Queues a batch."""
 
     @abstractmethod
-    def submit_script(self, sql: str) -> Any:
+    def submit_script(self, sql: str) -> PendingRequest[Any]:
         """Queues text without parameters: one statement, or several."""
 
     def withdraw(self, interrupt: BaseException | None = None) -> None:
@@ -151,17 +152,17 @@ class Core(Transactions):
             with contextlib.suppress(Error):
                 self.wire.withdraw()
 
-    def forget(self, ticket: Any) -> None:
+    def forget(self, ticket: PendingRequest[Any]) -> None:
         """Discards the request of a ticket: it is not sent, or its reply is read and dropped."""
         if not self.wire.closed:
             with contextlib.suppress(Error):
                 self.wire.discard(ticket)
 
-    def round_trip(self) -> Any:
+    def round_trip(self) -> PendingRequest[Any]:
         """Queues a round trip that changes nothing."""
         return self.wire.verb("ping")[0]
 
-    def settle(self) -> Any:
+    def settle(self) -> PendingRequest[Any]:
         """Queues a round trip that ends after all earlier requests."""
         return self.round_trip()
 
@@ -206,15 +207,17 @@ class Core(Transactions):
                 break
         return pipeline.left
 
-    def submit_pipelined(self, pipeline: Pipelined, sql: str, params: Params) -> Any:
+    def submit_pipelined(self, pipeline: Pipelined, sql: str, params: Params) -> PendingRequest[Any]:
         """Queues one statement of a pipeline."""
         return self.submit(sql, params)
 
-    def submit_batch_pipelined(self, pipeline: Pipelined, sql: str, rows: ParameterRows, returning: bool) -> Any:
+    def submit_batch_pipelined(
+        self, pipeline: Pipelined, sql: str, rows: ParameterRows, returning: bool
+    ) -> PendingRequest[Any]:
         """Queues a batch of a pipeline."""
         return self.submit_batch(sql, rows, returning)
 
-    def ask_for_answers(self, pipeline: Pipelined | None) -> Any:
+    def ask_for_answers(self, pipeline: Pipelined | None) -> PendingRequest[Any] | None:
         """Queues a request for the replies to the statements of a pipeline so far, if the server needs one; returns its
         ticket, or None."""
         return None

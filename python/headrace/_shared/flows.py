@@ -10,12 +10,22 @@ from collections import deque
 from collections.abc import Generator, Iterable
 from functools import partial
 from itertools import starmap
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar, cast
 
 from ..errors import Error
 
+if TYPE_CHECKING:
+    import asyncio
+
+    from .._native import Result, Ticket
+
 T = TypeVar("T")
 Flow = Generator[Any, Any, T]
+"""Its requests have results of several types, and what is sent to a generator is of one type only: Any."""
+PendingRequest: TypeAlias = "Ticket[T] | asyncio.Future[T]"
+"""What is waited for: a ticket by a thread, a future by a task."""
+Outcome: TypeAlias = "Result | list[Result]"
+"""What a statement returns whose results may be several."""
 
 
 def ask(request: partial[Any], asked: list[Any] | deque[Any]) -> None:

@@ -23,7 +23,7 @@ from ..rows import RowFactory
 from .connection_base import ConnectionBase
 from .core import Core, Gate, Opened
 from .cursor import BlockingCursor
-from .flows import Flow
+from .flows import Flow, PendingRequest
 from .lease import NO_CORE, RETURNED
 from .limits import (
     Limit,
@@ -59,7 +59,7 @@ class BlockingWaiting(ConnectionBase[R]):
 
     # waiting
 
-    def _wait(self, ticket: Any, limit: Limit) -> Any:
+    def _wait(self, ticket: PendingRequest[T], limit: Limit) -> T:
         """Waits for the result of a ticket, within a limit. An interrupted or overdue request is cancelled before the
         error is raised."""
         core = self._core
@@ -165,7 +165,7 @@ class BlockingWaiting(ConnectionBase[R]):
         except TimeoutError:
             raise overdue(core.command_timeout if limit is None else limit) from None
 
-    def _abandon(self, ticket: Any) -> None:
+    def _abandon(self, ticket: PendingRequest[Any]) -> None:
         """Gets the connection back in step after a request whose result is not needed any more, or closes it.
 
         If the server has only this request, it is cancelled. If requests of others were sent after it, a cancel request
@@ -199,7 +199,7 @@ class BlockingWaiting(ConnectionBase[R]):
             if not isinstance(error, Exception):
                 raise
 
-    def _abandon_unless_done(self, ticket: Any) -> None:
+    def _abandon_unless_done(self, ticket: PendingRequest[Any]) -> None:
         """Abandons a request that is still in flight: a signal has come before the first step of :meth:`_abandon`."""
         wire = self._core.wire
         try:
@@ -289,7 +289,7 @@ class BlockingWaiting(ConnectionBase[R]):
             if raised is not interrupt:
                 raise
 
-    def _see_out(self, ticket: Any, limit: Limit) -> Any:
+    def _see_out(self, ticket: PendingRequest[T], limit: Limit) -> T:
         """Waits for a request that is sent in any case: the end of a block."""
         return self._wait(ticket, limit)
 

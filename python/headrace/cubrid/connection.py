@@ -33,7 +33,8 @@ class Connection(CubridBase[R], BlockingBlocks[R]):
     """
 
     _core: CubridCore  # pyright: ignore[reportIncompatibleVariableOverride]
-    _cursor_type: type[Cursor[R]] = Cursor  # pyright: ignore[reportIncompatibleVariableOverride]
+    _cursor_class = Cursor
+    _cursor_type: type[Cursor[R]]  # pyright: ignore[reportIncompatibleVariableOverride]
 
     # executing
 

@@ -15,7 +15,7 @@ from .._shared.arguments import checked_rows, checked_text, checked_whole
 from .._shared.cancel_requests import MessageRequest
 from .._shared.core import Core
 from .._shared.cursor_base import Column, Params, columns_of
-from .._shared.flows import Flow, each
+from .._shared.flows import Flow, PendingRequest, each
 from .._shared.limits import checked_seconds
 from .._shared.resets import unknown_before
 from ..errors import NotSupportedError, OperationalError, ProgrammingError
@@ -261,13 +261,13 @@ class CubridCore(Core):
 
     # statements
 
-    def submit(self, sql: str, params: Params) -> Any:
+    def submit(self, sql: str, params: Params) -> PendingRequest[Result]:
         return self.wire.execute(sql, params, self.begins)
 
-    def submit_first(self, sql: str, params: Params) -> Any:
+    def submit_first(self, sql: str, params: Params) -> PendingRequest[Result]:
         return self.wire.execute(sql, params, self.begins, True)
 
-    def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> Any:
+    def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> PendingRequest[Result]:
         return self.wire.execute(sql, params, begin=self.begins, arrow=arrow)
 
     def cancel_request(self, password: str | None) -> MessageRequest | None:
@@ -285,12 +285,12 @@ class CubridCore(Core):
         """What queues one statement whose rows are taken in blocks while they come."""
         return partial(self.wire.execute, sql, params, begin=self.begins, block=size, arrow=arrow)
 
-    def submit_batch(self, sql: str, rows: ParameterRows, returning: bool) -> Any:
+    def submit_batch(self, sql: str, rows: ParameterRows, returning: bool) -> PendingRequest[Result]:
         if returning:
             raise NotSupportedError("CUBRID has no RETURNING, so a batch returns no rows")
         return self.wire.execute_batch(sql, rows, begin=self.begins)
 
-    def submit_script(self, sql: str) -> Any:
+    def submit_script(self, sql: str) -> PendingRequest[Result]:
         """Queues one statement without parameters."""
         return self.submit(sql, None)
 

@@ -33,7 +33,8 @@ class Connection(InformixBase[R], BlockingConnection[R]):
     """A connection to Informix. Threads may share it: their calls are queued."""
 
     _core: InformixCore  # pyright: ignore[reportIncompatibleVariableOverride]
-    _cursor_type: type[Cursor[R]] = Cursor  # pyright: ignore[reportIncompatibleVariableOverride]
+    _cursor_class = Cursor
+    _cursor_type: type[Cursor[R]]  # pyright: ignore[reportIncompatibleVariableOverride]
 
     # executing
 

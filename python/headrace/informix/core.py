@@ -12,12 +12,12 @@ import socket
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
-from .._native import ArrowSink, Columns, InformixWire
+from .._native import ArrowSink, Columns, InformixWire, Result
 from .._shared.arguments import checked_text
 from .._shared.cancel_requests import UrgentRequest
 from .._shared.core import Core
 from .._shared.cursor_base import Column, Params
-from .._shared.flows import Flow, each
+from .._shared.flows import Flow, PendingRequest, each
 from .._shared.resets import unknown_before
 from .._shared.transactions import Modes
 from ..errors import NotSupportedError, ProgrammingError
@@ -105,21 +105,21 @@ class InformixCore(Core):
 
     # statements
 
-    def submit(self, sql: str, params: Params) -> Any:
+    def submit(self, sql: str, params: Params) -> PendingRequest[Result]:
         return self.wire.execute(sql, params, self.begins)
 
-    def submit_first(self, sql: str, params: Params) -> Any:
+    def submit_first(self, sql: str, params: Params) -> PendingRequest[Result]:
         return self.wire.execute(sql, params, self.begins, True)
 
-    def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> Any:
+    def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> PendingRequest[Result]:
         return self.wire.execute(sql, params, begin=self.begins, arrow=arrow)
 
-    def submit_batch(self, sql: str, rows: ParameterRows, returning: bool) -> Any:
+    def submit_batch(self, sql: str, rows: ParameterRows, returning: bool) -> PendingRequest[Result]:
         if returning:
             raise NotSupportedError("Informix has no RETURNING, so a batch returns no rows")
         return self.wire.execute_batch(sql, rows, begin=self.begins)
 
-    def submit_script(self, sql: str) -> Any:
+    def submit_script(self, sql: str) -> PendingRequest[Result]:
         """Queues one statement without parameters."""
         return self.submit(sql, None)
 

@@ -26,7 +26,8 @@ class Connection(Streaming[R], Loading[R], BlockingScripts[R]):
     """
 
     _core: MySqlCore  # pyright: ignore[reportIncompatibleVariableOverride]
-    _cursor_type: type[Cursor[R]] = Cursor  # pyright: ignore[reportIncompatibleVariableOverride]
+    _cursor_class = Cursor
+    _cursor_type: type[Cursor[R]]  # pyright: ignore[reportIncompatibleVariableOverride]
 
     @overload
     def cursor(
@@ -107,7 +108,7 @@ class Connection(Streaming[R], Loading[R], BlockingScripts[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         results = self._wait(self._core.wire.query("SHOW WARNINGS"), timeout)
-        return [ServerWarning(*row) for row in results[0].rows]
+        return [ServerWarning(*row) for row in results[0].rows or ()]
 
     def select_db(self, database: str, *, timeout: float | None = None) -> None:
         """Changes the current schema (COM_INIT_DB).

@@ -12,7 +12,7 @@ from .._shared.arguments import ARGUMENTS, checked_text, checked_values
 from .._shared.cancel_requests import SessionRequest
 from .._shared.core import Core
 from .._shared.cursor_base import Column, Params
-from .._shared.flows import Flow, each
+from .._shared.flows import Flow, Outcome, PendingRequest, each
 from .._shared.modes import IsolationLevel
 from ..errors import DatabaseError, Error, InsufficientPrivilege, InvalidCatalogName, InvalidPassword, ProgrammingError
 from ..types import DIGITS, ParameterRows, TypeCode
@@ -132,34 +132,34 @@ class MySqlCore(Core):
 
     # statements
 
-    def submit(self, sql: str, params: Params) -> Any:
+    def submit(self, sql: str, params: Params) -> PendingRequest[Outcome]:
         return self.wire.execute(sql, params, self.text)
 
-    def submit_first(self, sql: str, params: Params) -> Any:
+    def submit_first(self, sql: str, params: Params) -> PendingRequest[Outcome]:
         return self.wire.execute(sql, params, self.text, True)
 
-    def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> Any:
+    def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> PendingRequest[Outcome]:
         return self.wire.execute(sql, params, text=self.text, arrow=arrow)
 
     def stream_request(self, sql: str, params: Params, size: int, arrow: ArrowSink | None = None) -> partial[Any]:
         """What queues one statement whose rows are taken in blocks while they come."""
         return partial(self.wire.execute, sql, params, text=self.text, block=size, arrow=arrow)
 
-    def open_cursor(self, sql: str, params: Params, size: int) -> tuple[Any, int]:
+    def open_cursor(self, sql: str, params: Params, size: int) -> tuple[PendingRequest[Outcome], int]:
         """Queues a query whose rows stay on the server; returns its number too, which fetches are asked by. Where
         nothing is prepared the result comes whole."""
         if self.text:
             return self.submit(sql, params), 0
         return self.wire.open_cursor(sql, params, size)
 
-    def submit_batch(self, sql: str, rows: ParameterRows, returning: bool) -> Any:
+    def submit_batch(self, sql: str, rows: ParameterRows, returning: bool) -> PendingRequest[Outcome]:
         return self.wire.execute_batch(sql, rows, returning=returning, text=self.text)
 
-    def submit_flat(self, sql: str, rows: ParameterRows) -> Any:
+    def submit_flat(self, sql: str, rows: ParameterRows) -> PendingRequest[Outcome]:
         """Queues a batch whose rows come as one list."""
         return self.wire.execute_batch(sql, rows, flat=True, atomic=False, text=self.text)
 
-    def submit_script(self, sql: str) -> Any:
+    def submit_script(self, sql: str) -> PendingRequest[list[Result]]:
         """Queues a COM_QUERY: text as it is."""
         return self.wire.query(sql)
 

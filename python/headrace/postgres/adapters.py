@@ -142,5 +142,5 @@ class Adapters:
         )
         name = checked_text(name, "the name of a type")
         result: Result = yield self._wire.execute(query, (name,), named=False)
-        rows: list[tuple[int, str, list[str]]] = result.rows
-        return rows[0]
+        assert result.rows is not None, "a query"
+        return result.rows[0]

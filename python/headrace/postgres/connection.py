@@ -31,7 +31,8 @@ class Connection(Streaming[R], Copying[R], BlockingScripts[R]):
     """
 
     _core: ConnectionCore  # pyright: ignore[reportIncompatibleVariableOverride]
-    _cursor_type: type[Cursor[R]] = Cursor  # pyright: ignore[reportIncompatibleVariableOverride]
+    _cursor_class = Cursor
+    _cursor_type: type[Cursor[R]]  # pyright: ignore[reportIncompatibleVariableOverride]
 
     # executing
 

@@ -85,14 +85,15 @@ class Copy(CopyBase):
         its end: of a ticket it comes once."""
         if self._failure is not None:
             raise copied(self._failure)
-        results = self._results
-        if results is None:
-            try:
-                results = self._results = self._connection._wait(self._ticket, self._limit)
-            except Exception as error:
-                # Its traceback would keep the connection alive.
-                self._failure = copied(error)
-                raise
+        if self._results is not None:
+            return self._results
+        try:
+            results: list[Result] = self._connection._wait(self._ticket, self._limit)
+        except Exception as error:
+            # Its traceback would keep the connection alive.
+            self._failure = copied(error)
+            raise
+        self._results = results
         return results
 
     def _sent(self, taken: bool) -> None:

@@ -12,7 +12,7 @@ from .._native import ArrowSink, Columns, CopyBuffer, PostgresWire, Result, Tran
 from .._shared.cancel_requests import SessionRequest
 from .._shared.core import Core, Pipelined
 from .._shared.cursor_base import Column, Params
-from .._shared.flows import Flow, ask, each
+from .._shared.flows import Flow, Outcome, PendingRequest, ask, each
 from .._shared.modes import IsolationLevel
 from .._shared.transactions import Modes
 from ..errors import Error, InFailedSqlTransaction, ProgrammingError
@@ -219,31 +219,33 @@ class ConnectionCore(Core):
 
     # statements
 
-    def submit(self, sql: str, params: Params) -> Any:
+    def submit(self, sql: str, params: Params) -> PendingRequest[Result]:
         return self.wire.execute(sql, params, self.begin, self.named)
 
-    def submit_first(self, sql: str, params: Params) -> Any:
+    def submit_first(self, sql: str, params: Params) -> PendingRequest[Result]:
         return self.wire.execute(sql, params, self.begin, self.named, True)
 
-    def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> Any:
+    def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> PendingRequest[Result]:
         return self.wire.execute(sql, params, prelude=self.begin, named=self.named, arrow=arrow)
 
-    def submit_pipelined(self, pipeline: Pipelined, sql: str, params: Params) -> Any:
+    def submit_pipelined(self, pipeline: Pipelined, sql: str, params: Params) -> PendingRequest[Result]:
         ticket = self.wire.execute(sql, params, self.begin, self.named, False, pipeline.sync, True, pipeline.number)
         # Not where that is refused: in a COPY the pipeline's end would wait for the end of the COPY.
         pipeline.unanswered = not pipeline.sync
         return ticket
 
-    def submit_batch_pipelined(self, pipeline: Pipelined, sql: str, rows: ParameterRows, returning: bool) -> Any:
+    def submit_batch_pipelined(
+        self, pipeline: Pipelined, sql: str, rows: ParameterRows, returning: bool
+    ) -> PendingRequest[Outcome]:
         return self.wire.execute_batch(
             sql, rows, prelude=self.begin, named=self.named, returning=returning, pipeline=pipeline.number
         )
 
-    def submit_script(self, sql: str) -> Any:
+    def submit_script(self, sql: str) -> PendingRequest[list[Result]]:
         """Queues statements of the simple protocol."""
         return self.wire.script(sql, prelude=self.begin)
 
-    def submit_batch(self, sql: str, rows: ParameterRows, returning: bool) -> Any:
+    def submit_batch(self, sql: str, rows: ParameterRows, returning: bool) -> PendingRequest[Outcome]:
         return self.wire.execute_batch(
             sql,
             rows,
@@ -253,7 +255,7 @@ class ConnectionCore(Core):
             strategy=self.options.batch_strategy,
         )
 
-    def submit_flat(self, sql: str, rows: ParameterRows) -> Any:
+    def submit_flat(self, sql: str, rows: ParameterRows) -> PendingRequest[Outcome]:
         """Queues a batch whose rows come as one list."""
         return self.wire.execute_batch(sql, rows, prelude=self.begin, named=self.named, flat=True)
 
@@ -262,10 +264,10 @@ class ConnectionCore(Core):
         options = {**self.wire_options, "cancel": self.wire.cancel_message()}
         return SessionRequest(partial(PostgresWire, options), self.wire_options, PostgresWire.notified, by_close=True)
 
-    def round_trip(self) -> Any:
+    def round_trip(self) -> PendingRequest[Any]:
         return self.wire.sync()
 
-    def settle(self) -> Any:
+    def settle(self) -> PendingRequest[Any]:
         """Queues an empty query: a Sync may be answered before what waits for the end of a stream."""
         return self.wire.script("")
 
@@ -274,7 +276,7 @@ class ConnectionCore(Core):
         pipeline.sync = self.begin is None and not self.in_transaction()
         super().begin_pipeline(pipeline)
 
-    def ask_for_answers(self, pipeline: Pipelined | None) -> Any:
+    def ask_for_answers(self, pipeline: Pipelined | None) -> PendingRequest[Any] | None:
         """Queues a Sync after the statements of a pipeline if there is none; returns its ticket, or None."""
         if pipeline is None or not pipeline.unanswered or self.wire.closed:
             return None

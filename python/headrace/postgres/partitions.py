@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from .. import errors
+from .._shared.cursor_base import columns_of
 from .._shared.partition import quoted
 from .._shared.planning import AUTO, PLACE, Part, Planned, Request, Source, named_field, ranges
 from ..errors import ProgrammingError
@@ -295,7 +296,7 @@ def _origin(connection: Connection[Any], field: tuple[Any, ...]) -> tuple[int, i
         except errors.DatabaseError:
             # Who may read a view may not be allowed to read what it is made of.
             return 0, 0
-        field = result.columns.fields[number - 1]
+        field = columns_of(result).fields[number - 1]
     return 0, 0
 
 

@@ -50,8 +50,7 @@ class LoopConnection(LoopArrowQueries[R]):
     As a context manager it commits at the end of the block, rolls back when the block raises an exception, and closes.
     """
 
-    _cursor_type: type[LoopCursor[Any]]
-    """The class of its cursors. An attribute, as a method would be one more call for each statement."""
+    _cursor_type: type[LoopCursor[Any]]  # pyright: ignore[reportIncompatibleVariableOverride]
 
     # statements
 
@@ -187,7 +186,7 @@ class LoopConnection(LoopArrowQueries[R]):
             core.withdraw(error)
             raise
         if factory is tuple_row and isinstance(result, Result) and result.rows is not None:
-            return result.rows  # type: ignore[no-any-return]
+            return result.rows  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
         cursor = self._cursor_type(self, factory)
         cursor._take(result)
         return cursor._all()

@@ -19,7 +19,7 @@ from ... import defaults, errors
 from ..._native import Discarded, Wire
 from ..._shared.connection_base import ConnectionBase
 from ..._shared.core import Core, Opened
-from ..._shared.flows import Flow
+from ..._shared.flows import Flow, PendingRequest
 from ..._shared.lease import NO_CORE, RETURNED
 from ..._shared.limits import (
     Limit,
@@ -70,7 +70,7 @@ class LoopWaiting(ConnectionBase[R]):
 
     # waiting
 
-    async def _wait(self, future: Any, limit: Limit) -> Any:
+    async def _wait(self, future: PendingRequest[T], limit: Limit) -> T:
         core = self._core
         if self._watch is not None:
             self._watch.start()
@@ -86,7 +86,7 @@ class LoopWaiting(ConnectionBase[R]):
                 self._abandon(future)
                 raise
         try:
-            result = await future
+            result: Any = await future  # type: ignore[misc]  # pyright: ignore[reportGeneralTypeIssues]
         except Overdue as late:
             # It has this frame, which has the future, which has it: the connection would wait for the collector.
             late.__traceback__ = None
@@ -100,7 +100,7 @@ class LoopWaiting(ConnectionBase[R]):
                 deadlines.end(future, None)
         if core.has_notices():
             core.notices()
-        return result
+        return result  # type: ignore[no-any-return]
 
     def _begin_reading(self) -> None:
         """A stream begins."""
@@ -114,7 +114,7 @@ class LoopWaiting(ConnectionBase[R]):
         await cursor._resolve(None)
         return True
 
-    async def _see_out(self, future: Any, limit: Limit) -> Any:
+    async def _see_out(self, future: PendingRequest[T], limit: Limit) -> T:
         """Waits for a request that is sent even if the task is cancelled: the end of a block."""
         try:
             return await self._wait(apart(future), limit)

@@ -31,7 +31,8 @@ class AsyncConnection(CubridBase[R], LoopBlocks[R]):
     """
 
     _core: CubridCore  # pyright: ignore[reportIncompatibleVariableOverride]
-    _cursor_type: type[AsyncCursor[R]] = AsyncCursor  # pyright: ignore[reportIncompatibleVariableOverride]
+    _cursor_class = AsyncCursor
+    _cursor_type: type[AsyncCursor[R]]  # pyright: ignore[reportIncompatibleVariableOverride]
 
     # executing
 

@@ -31,7 +31,8 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
     """A connection to Informix. Tasks may share it: their requests are queued."""
 
     _core: InformixCore  # pyright: ignore[reportIncompatibleVariableOverride]
-    _cursor_type: type[AsyncCursor[R]] = AsyncCursor  # pyright: ignore[reportIncompatibleVariableOverride]
+    _cursor_class = AsyncCursor
+    _cursor_type: type[AsyncCursor[R]]  # pyright: ignore[reportIncompatibleVariableOverride]
 
     # executing
 

@@ -24,7 +24,8 @@ class AsyncConnection(AsyncStreaming[R], AsyncLoading[R], LoopScripts[R]):
     """
 
     _core: MySqlCore  # pyright: ignore[reportIncompatibleVariableOverride]
-    _cursor_type: type[AsyncCursor[R]] = AsyncCursor  # pyright: ignore[reportIncompatibleVariableOverride]
+    _cursor_class = AsyncCursor
+    _cursor_type: type[AsyncCursor[R]]  # pyright: ignore[reportIncompatibleVariableOverride]
 
     @overload
     def cursor(
@@ -140,7 +141,7 @@ class AsyncConnection(AsyncStreaming[R], AsyncLoading[R], LoopScripts[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         results = await self._wait(self._core.wire.query("SHOW WARNINGS"), timeout)
-        return [ServerWarning(*row) for row in results[0].rows]
+        return [ServerWarning(*row) for row in results[0].rows or ()]
 
     async def select_db(self, database: str, *, timeout: float | None = None) -> None:
         """Changes the current schema (COM_INIT_DB).

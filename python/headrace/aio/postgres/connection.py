@@ -30,7 +30,8 @@ class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], LoopScripts[R]):
     """
 
     _core: ConnectionCore  # pyright: ignore[reportIncompatibleVariableOverride]
-    _cursor_type: type[AsyncCursor[R]] = AsyncCursor  # pyright: ignore[reportIncompatibleVariableOverride]
+    _cursor_class = AsyncCursor
+    _cursor_type: type[AsyncCursor[R]]  # pyright: ignore[reportIncompatibleVariableOverride]
 
     # executing
 
