@@ -16,7 +16,7 @@ from . import defaults
 from ._shared.arguments import checked_callable, checked_mapping
 from ._shared.limits import checked_seconds
 from ._shared.modes import ResetMode
-from ._shared.pool_core import IS_OPEN, check_connection, told_again
+from ._shared.pool_core import IS_OPEN, check_connection, copy_of_error
 from ._shared.pool_frames import PoolFrames
 from ._shared.pool_queries import PoolQueries
 from ._shared.pool_settings import PoolStats, Settings
@@ -310,27 +310,27 @@ class ConnectionPool(PoolQueries, PoolFrames, PoolWork[C]):
                     self._check(connection)
                     commit(connection)
             except Exception as error:
-                self._forsake(connection, error)
+                self._discard(connection, error)
                 if time.monotonic() >= deadline:
                     with self._lock:
                         overdue = self._core.timed_out(limit, error)
                     raise overdue from error
                 continue
             except BaseException as error:
-                self._forsake(connection, error)
+                self._discard(connection, error)
                 raise
             try:
                 if self._on_checkout is not None:
                     self._on_checkout(connection)
                     commit(connection)
             except BaseException as error:
-                self._forsake(connection, error)
+                self._discard(connection, error)
                 raise
             return connection
 
-    def _forsake(self, connection: C, error: BaseException) -> None:
+    def _discard(self, connection: C, error: BaseException) -> None:
         with self._lock:
-            self._core.forsake(connection, error, time.monotonic())
+            self._core.discard(connection, error, time.monotonic())
             work = self._settle()
         self._perform(work)
         self._wake.set()
@@ -417,7 +417,7 @@ class ConnectionPool(PoolQueries, PoolFrames, PoolWork[C]):
                 if core.closed:
                     raise PoolClosed("the pool is not open")
                 if core.mistake is not None:
-                    raise told_again(core.mistake)
+                    raise copy_of_error(core.mistake)
                 left = deadline - time.monotonic()
                 if left <= 0:
                     raise core.timed_out(timeout)

@@ -23,7 +23,7 @@ FUNCTIONS = {
     "rest",
     "ordered",
     "each",
-    "foresee",
+    "predicted_transaction",
     "_run",
 }
 """What begins a block."""

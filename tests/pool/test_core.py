@@ -321,7 +321,7 @@ def test_a_pool_gives_up_in_time_and_tries_again_when_asked() -> None:
 def test_a_refused_new_connection_slows_connecting_down() -> None:
     core, (conn,) = opened(min_size=1, max_size=1, backoff=1)
     core.checkout(0)
-    core.forsake(conn, ValueError("unfit"), 0)
+    core.discard(conn, ValueError("unfit"), 0)
     assert take(core) == [Discard(conn, "refused")]
     assert core.wakeup == 0.5
     core.tick(0.5)
@@ -487,7 +487,7 @@ class Machine(RuleBasedStateMachine):
     def refuse(self, data: st.DataObject) -> None:
         connection = data.draw(st.sampled_from(self.lent))
         self.lent.remove(connection)
-        self.core.forsake(connection, ValueError("no"), self.now)
+        self.core.discard(connection, ValueError("no"), self.now)
         self.settle()
         assert connection not in self.alive
 

@@ -14,7 +14,7 @@ from .. import defaults
 from .._native import ArrowBatch, ArrowSink, Result
 from .arguments import MOST_ROWS, checked_count
 from .connection import BlockingConnection
-from .core import Opened
+from .core import ExclusiveUse
 from .cursor_base import Params
 from .flows import ask
 from .limits import overdue
@@ -29,11 +29,11 @@ def block_size(fetch_size: int) -> int:
     return min(checked_count(fetch_size, "fetch_size"), MOST_ROWS)
 
 
-class Reading(Opened):
+class Reading(ExclusiveUse):
     """What a stream waits for, and whether it has the connection for itself."""
 
     ticket: Any = None
-    gate: Any = None
+    exclusive: Any = None
 
     def __init__(self, writes: bool = False) -> None:
         self.writes = writes
@@ -46,9 +46,9 @@ def rows_of(reading: Reading, blocks: Generator[list[T]]) -> Generator[T]:
         for block in blocks:
             rows = iter(block)
             yield from islice(rows, 1)
-            if reading.gate is not None:
+            if reading.exclusive is not None:
                 # Another thread may go on with it. A look after every row would cost as much as the step.
-                reading.gate.pass_on()
+                reading.exclusive.pass_on()
             yield from rows
 
 
@@ -165,23 +165,23 @@ class BlockingBlocks(Receiving[R], BlockingConnection[R]):
         """The blocks of what the request of ``submit`` queues, which has the connection for itself until its last row
         has come: each as ``made`` makes it of its columns and rows, at the end those that are ``left``."""
         wire: Any = self._core.wire
-        gate = reading.gate = self._gate(reading, self._streaming)
+        exclusive = reading.exclusive = self._exclusive_guard(reading, self._streaming)
         asked: list[Any] = []
         answered = False
         try:
             ask(submit(), asked)
             ticket = reading.ticket = asked[0]
-            wire.occupy(gate)
+            wire.occupy(exclusive)
             while (taken := self._next_block(ticket, timeout)) is not None:
                 if (block := made(*taken)) is not None:
                     del taken
                     yield block
                     del block
                     # Another thread may go on with it.
-                    gate.pass_on()
+                    exclusive.pass_on()
             answered, result = True, self._wait(ticket, timeout)
             # Other statements are executed while the last rows are used.
-            wire.vacate(gate)
+            wire.vacate(exclusive)
             yield from left(result)
         except GeneratorExit:
             if reading.writes and asked and not (answered or reading.ended):
@@ -190,7 +190,7 @@ class BlockingBlocks(Receiving[R], BlockingConnection[R]):
         finally:
             try:
                 if not self._core.is_inherited():
-                    wire.vacate(gate)
+                    wire.vacate(exclusive)
             finally:
                 if asked and not wire.closed and wire.request_id(asked[0]) is not None:
                     self._abandon(asked[0])

@@ -441,7 +441,7 @@ class BlockingConnection(BlockingArrowQueries[R]):
                 self._give_up(mine, core.leave_pipeline(mine))
             elif not ended and any(cursor._pending is not None for cursor in cursors):
                 # One that came before they were given up.
-                self._forsake(cursors, None)
+                self._discard_results(cursors, None)
             # Each of the cursors refers to the pipeline: they would wait for the collector of cycles, with their rows.
             mine.left = deque()
 
@@ -451,10 +451,10 @@ class BlockingConnection(BlockingArrowQueries[R]):
         if core.is_inherited():
             return
         if core is NO_CORE:
-            self._forsake(cursors, None)
+            self._discard_results(cursors, None)
             return
         core.withdraw()
-        self._forsake(cursors, core.ask_for_answers(pipeline))
+        self._discard_results(cursors, core.ask_for_answers(pipeline))
 
     def _drain(
         self, pipeline: Pipelined, cursors: deque[BlockingCursor[Any]], quiet: bool, timeout: float | None
@@ -478,7 +478,7 @@ class BlockingConnection(BlockingArrowQueries[R]):
                     ):
                         first = error
         except BaseException:
-            self._forsake(cursors, end)
+            self._discard_results(cursors, end)
             raise
         if end is not None:
             try:

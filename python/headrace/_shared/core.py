@@ -70,7 +70,7 @@ class Pipelined:
             self.cursors.popleft()
 
 
-class Opened:
+class ExclusiveUse:
     """Something that has a connection for itself until it has ended."""
 
     ended = False
@@ -78,7 +78,7 @@ class Opened:
     """A weak reference to the generator to which it belongs."""
 
 
-class Gate:
+class ExclusiveGuard:
     """Refuses statements of the thread that has something open on the connection: they would wait for their own thread.
     For :meth:`Wire.occupy`."""
 

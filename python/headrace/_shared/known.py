@@ -29,7 +29,7 @@ class ReusableOptions:
     """Nothing of it was read from a file, or looked for on this machine."""
 
     @cached_property
-    def everywhere(self) -> Any:
+    def host_independent(self) -> Any:
         """What the engine is given whatever the address and the password are."""
         raise NotImplementedError
 
@@ -37,7 +37,7 @@ class ReusableOptions:
         """These settings with another password. Nothing is checked or put together again, as
         :func:`dataclasses.replace` would: that was 30 % of the client's instructions of a connection."""
         copy: Self = object.__new__(type(self))
-        copy.__dict__.update(self.__dict__, everywhere=self.everywhere, password=password)
+        copy.__dict__.update(self.__dict__, host_independent=self.host_independent, password=password)
         return copy
 
 

@@ -128,7 +128,7 @@ class _Attempt:
     round: int
 
 
-def told_again(error: Exception) -> Exception:
+def copy_of_error(error: Exception) -> Exception:
     """Returns a copy of an error for another waiter: a traceback belongs to one of them."""
     try:
         again = copy.copy(error)
@@ -268,7 +268,7 @@ class PoolCore(Generic[C, W]):
             self.actions.append(Fail(waiter, error))
         elif self.mistake is not None and now < self._retry_at:
             # The next attempt is not due yet.
-            self.actions.append(Fail(waiter, told_again(self.mistake)))
+            self.actions.append(Fail(waiter, copy_of_error(self.mistake)))
         else:
             self._waits += 1
             self._waiters[waiter] = now
@@ -376,7 +376,7 @@ class PoolCore(Generic[C, W]):
                 self.pause(now)
             self._take_back(entry, now, "doubt")
 
-    def forsake(self, connection: C, error: BaseException, now: float) -> None:
+    def discard(self, connection: C, error: BaseException, now: float) -> None:
         """A callback refused the connection that was about to be lent. A new one counts as a failure to connect, or a
         callback that refuses all would connect for ever without a pause."""
         end_lease(connection)
@@ -575,7 +575,7 @@ class PoolCore(Generic[C, W]):
         # A pool that has worked waits: a password may be in the middle of its change, and a name of its move.
         if not self._opened and isinstance(error, Exception) and is_mistake(error):
             mistake = self.mistake = error
-            self._fail_waiters(now, lambda: told_again(mistake))
+            self._fail_waiters(now, lambda: copy_of_error(mistake))
             return
         self.mistake = None
         limit = settings.reconnect_timeout

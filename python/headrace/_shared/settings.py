@@ -79,7 +79,7 @@ class Settings:
         """Where the value comes from, for an error: ``" (from PGSSLMODE)"``; nothing for an argument."""
         return self._origins.get(name, "")
 
-    def culprit(self, name: str) -> str:
+    def setting_with_origin(self, name: str) -> str:
         """The keyword with its value and source, for an error."""
         value = MASK if name in SECRETS else repr(self.values[name])
         return f"{name}={value}{self.origin(name)}"
@@ -106,7 +106,8 @@ class Settings:
             return default
         if value not in choices[name]:
             raise ProgrammingError(
-                f"{self.culprit(name)} is not one of {', '.join(choices[name])}{nearest(value, choices[name])}"
+                f"{self.setting_with_origin(name)} is not one of {', '.join(choices[name])}"
+                f"{nearest(value, choices[name])}"
             )
         return value
 
@@ -120,7 +121,7 @@ class Settings:
             return True
         if value in ("0", "false", "off", "no"):
             return False
-        raise ProgrammingError(f"{self.culprit(name)} is neither 1 nor 0")
+        raise ProgrammingError(f"{self.setting_with_origin(name)} is neither 1 nor 0")
 
     def number(self, name: str, default: float) -> float:
         """A number of seconds or milliseconds; a negative one is 0, which in libpq's keywords stands for no limit, and
@@ -136,7 +137,7 @@ class Settings:
         except (TypeError, ValueError, OverflowError):
             number = math.nan
         if isinstance(value, bool) or not math.isfinite(number):
-            raise ProgrammingError(f"{self.culprit(name)} is not a number")
+            raise ProgrammingError(f"{self.setting_with_origin(name)} is not a number")
         return max(0.0, number)
 
     def integer(self, name: str, default: int) -> int:
@@ -146,9 +147,9 @@ class Settings:
             return default
         number = self._number(name, default)
         if number != int(number) or float(value) < 0:
-            raise ProgrammingError(f"{self.culprit(name)} is not a whole number of at least 0")
+            raise ProgrammingError(f"{self.setting_with_origin(name)} is not a whole number of at least 0")
         if number > _MOST:
-            raise ProgrammingError(f"{self.culprit(name)} is more than {_MOST}")
+            raise ProgrammingError(f"{self.setting_with_origin(name)} is more than {_MOST}")
         return int(number)
 
     def names_all(self, name: str) -> bool:

@@ -31,7 +31,7 @@ Modes = tuple[str | None, bool | None, bool | None]
 """The modes of a transaction: its isolation level, whether it only reads, whether it is deferrable."""
 
 
-class Ahead(NamedTuple):
+class PredictedTransaction(NamedTuple):
     """The transaction after all requests so far."""
 
     open: bool
@@ -148,14 +148,14 @@ class Transactions(Ends, ABC):
         """Returns true if a transaction block is open, be it that nothing was sent in it yet."""
         return not self.wire.closed and (self.depth > 0 or self.wire.in_transaction())
 
-    def foresee(self) -> Ahead:
+    def predicted_transaction(self) -> PredictedTransaction:
         """Returns true if a transaction is open once all that was asked for is done, and whether that is settled: it is
         a guess if it depends on a reply."""
         if self.wire.closed:
             # A block is entered in vain. It is one in the transaction that was lost, which is not its own to report.
-            return Ahead(open=self.is_lost(), settled=True)
+            return PredictedTransaction(open=self.is_lost(), settled=True)
         ahead = self.wire.transaction_ahead()
-        return Ahead(
+        return PredictedTransaction(
             open=self.wire.in_transaction() if ahead is None else ahead, settled=self.depth > 0 or ahead is not None
         )
 
@@ -417,7 +417,7 @@ class Transactions(Ends, ABC):
             round_trips = 0
             while True:
                 with self.ordered():
-                    open, settled = self.foresee()
+                    open, settled = self.predicted_transaction()
                     if settled:
                         self.register(block, open)
                         flow = Begun(self.enter_transaction(block, savepoint, open))
@@ -436,7 +436,7 @@ class Transactions(Ends, ABC):
             try:
                 # An interrupt may have come before or after what begins its transaction was queued; a beginning that
                 # was answered by an error may have taken effect all the same.
-                begun = isinstance(error, DatabaseError) or self.foresee().may_be_open
+                begun = isinstance(error, DatabaseError) or self.predicted_transaction().may_be_open
                 if block.begins and block.resets == self.resets and begun:
                     yield from self.end_block(True)
             finally:
@@ -525,7 +525,7 @@ class Transactions(Ends, ABC):
         with self.ordered():
             self.uncount(block, with_inner=True)
             mine = block.begins and not block.lost and not self.blocks
-            ends = interrupted and mine and self.foresee().may_be_open
+            ends = interrupted and mine and self.predicted_transaction().may_be_open
             flow = Begun(self.end_block(True)) if ends else None
             self._close_blocks()
         if flow is not None:

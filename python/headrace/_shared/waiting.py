@@ -21,7 +21,7 @@ from .._native import Discarded, Wire
 from ..errors import ConnectionClosed, InterfaceError, OperationalError
 from ..rows import RowFactory
 from .connection_base import ConnectionBase
-from .core import Core, Gate, Opened
+from .core import Core, ExclusiveGuard, ExclusiveUse
 from .cursor import BlockingCursor
 from .flows import Flow, PendingRequest
 from .lease import NO_CORE, RETURNED
@@ -70,9 +70,9 @@ class BlockingWaiting(ConnectionBase[R]):
         try:
             try:
                 if self._left is not None:
-                    self._see_to_left(*self._left)
+                    self._finish_cancelled(*self._left)
                 if self._ending is not None:
-                    self._see_to_end(*self._ending, limit)
+                    self._finish_block(*self._ending, limit)
                 result = wait(ticket) if limit is None else wait(ticket, seconds_left(limit))
             except TimeoutError:
                 self._abandon(ticket)
@@ -252,7 +252,7 @@ class BlockingWaiting(ConnectionBase[R]):
             if patient >= deadline:
                 raise
 
-    def _see_to_left(self, number: int | None, deadline: float) -> None:
+    def _finish_cancelled(self, number: int | None, deadline: float) -> None:
         """Waits for the end of a request that was interrupted. The server may not have begun with it when it was
         cancelled, so the cancel request is repeated."""
         wire = self._core.wire
@@ -263,7 +263,7 @@ class BlockingWaiting(ConnectionBase[R]):
                 wire.outlast(number, min(left, defaults.CANCEL_AGAIN))
         self._left = None
 
-    def _see_to_end(self, number: int, deadline: float, limit: Limit) -> None:
+    def _finish_block(self, number: int, deadline: float, limit: Limit) -> None:
         """Waits for the end of a block whose caller has given up waiting, within the limit of the call that comes next.
         Closes the connection if it is not answered before the deadline."""
         wire = self._core.wire
@@ -289,17 +289,17 @@ class BlockingWaiting(ConnectionBase[R]):
             if raised is not interrupt:
                 raise
 
-    def _see_out(self, ticket: PendingRequest[T], limit: Limit) -> T:
+    def _wait_for_end(self, ticket: PendingRequest[T], limit: Limit) -> T:
         """Waits for a request that is sent in any case: the end of a block."""
         return self._wait(ticket, limit)
 
-    def _gate(self, _opened: Opened, message: str) -> Gate:
+    def _exclusive_guard(self, _opened: ExclusiveUse, message: str) -> ExclusiveGuard:
         """Refuses statements of this thread as long as the connection is occupied with it."""
-        return Gate(self._core, message)
+        return ExclusiveGuard(self._core, message)
 
     # pipelines
 
-    def _forsake(self, cursors: Iterable[BlockingCursor[Any]], _end: Any) -> None:
+    def _discard_results(self, cursors: Iterable[BlockingCursor[Any]], _end: Any) -> None:
         """Discards the unread results of a pipeline, and cancels the statement that the server executes: they are not
         needed after an interrupt or a timeout. One by one they would not be cancelled, as each has others after it."""
 
@@ -309,12 +309,12 @@ class BlockingWaiting(ConnectionBase[R]):
                 if ticket is not None:
                     yield ticket
 
-        self._forsake_all(unread())
+        self._discard_requests(unread())
 
-    def _forsake_all(self, tickets: Iterable[Any]) -> None:
+    def _discard_requests(self, tickets: Iterable[Any]) -> None:
         """Discards requests, and cancels the one of them that the server executes, or one that was discarded before."""
         if self._kept_by_pool is not None:
-            self._kept_by_pool._forsake_all(tickets)
+            self._kept_by_pool._discard_requests(tickets)
             return
         wire = self._core.wire
         try:

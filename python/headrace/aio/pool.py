@@ -15,7 +15,7 @@ from .. import defaults
 from .._shared.arguments import checked_callable, checked_mapping
 from .._shared.limits import FOREVER, checked_seconds
 from .._shared.modes import ResetMode
-from .._shared.pool_core import IS_OPEN, check_connection, told_again
+from .._shared.pool_core import IS_OPEN, check_connection, copy_of_error
 from .._shared.pool_settings import PoolStats, Settings
 from ..errors import PoolClosed, ProgrammingError
 from ..types import TransactionStatus
@@ -315,7 +315,7 @@ class AsyncConnectionPool(AsyncPoolQueries, AsyncPoolFrames, LoopPoolWork[C]):
                     await self._check(connection)
                     await commit(connection)
             except Exception as error:
-                self._forsake(connection, error)
+                self._discard(connection, error)
                 if loop.time() >= deadline:
                     raise self._core.timed_out(limit, error) from error
                 continue
@@ -327,16 +327,16 @@ class AsyncConnectionPool(AsyncPoolQueries, AsyncPoolFrames, LoopPoolWork[C]):
                     await self._on_checkout(connection)
                     await commit(connection)
             except Exception as error:
-                self._forsake(connection, error)
+                self._discard(connection, error)
                 raise
             except BaseException:
                 self._give_back(connection, "rollback")
                 raise
             return connection
 
-    def _forsake(self, connection: C, error: BaseException) -> None:
+    def _discard(self, connection: C, error: BaseException) -> None:
         assert self._loop is not None
-        self._core.forsake(connection, error, self._loop.time())
+        self._core.discard(connection, error, self._loop.time())
         self._settle()
 
     async def putconn(self, connection: C) -> None:
@@ -416,7 +416,7 @@ class AsyncConnectionPool(AsyncPoolQueries, AsyncPoolFrames, LoopPoolWork[C]):
             if core.closed:
                 raise PoolClosed("the pool is not open")
             if core.mistake is not None:
-                raise told_again(core.mistake)
+                raise copy_of_error(core.mistake)
             if not await self._watch(deadline):
                 raise core.timed_out(timeout)
 

@@ -128,10 +128,10 @@ class ConnectOptions(ReusableOptions):
 
     def wire_options(self, address: tuple[str, int], host: str, password: str | None) -> dict[str, Any]:
         """What the engine needs, for one address of one broker."""
-        return {**self.everywhere, "tcp": address, "server_name": host, "password": password}
+        return {**self.host_independent, "tcp": address, "server_name": host, "password": password}
 
     @cached_property
-    def everywhere(self) -> dict[str, Any]:
+    def host_independent(self) -> dict[str, Any]:
         """What depends neither on the broker nor on the password."""
         return {
             "user": self.user,

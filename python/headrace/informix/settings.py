@@ -139,7 +139,7 @@ class ConnectOptions(ReusableOptions):
         """What the engine wants to know, for one address of one server."""
         sslmode = self.sslmode or ("verify-full" if target.tls else "disable")
         return {
-            **self.everywhere,
+            **self.host_independent,
             "tcp": address,
             "password": self.password,
             "server": target.server,
@@ -152,7 +152,7 @@ class ConnectOptions(ReusableOptions):
         }
 
     @cached_property
-    def everywhere(self) -> dict[str, Any]:
+    def host_independent(self) -> dict[str, Any]:
         """What depends neither on the server nor on the password."""
         variables = {
             "CLNT_PAM_CAPABLE": "1",
@@ -274,7 +274,7 @@ def _lock_wait(settings: Settings) -> int | None:
     try:
         return None if given is None else int(given)
     except (TypeError, ValueError, OverflowError):
-        raise ProgrammingError(f"{settings.culprit('lock_wait')} is not a number of seconds") from None
+        raise ProgrammingError(f"{settings.setting_with_origin('lock_wait')} is not a number of seconds") from None
 
 
 @cache

@@ -11,7 +11,7 @@ from .. import defaults
 from .._native import ArrowSource, Columns, Result, Transfer
 from .._shared.arguments import checked_names, checked_rows, checked_text
 from .._shared.connection import BlockingConnection
-from .._shared.core import Opened
+from .._shared.core import ExclusiveUse
 from .._shared.limits import Limit, afresh, until
 from .._shared.modes import Duplicates
 from ..types import ParameterRows
@@ -141,8 +141,8 @@ class Loading(MySqlBase[R], BlockingConnection[R]):
         self, guard: load.Guard, sql: str, send: Callable[[Any], Any], duplicates: Duplicates, limit: Limit
     ) -> Result:
         wire = self._core.wire
-        opened = Opened()
-        gate = self._gate(opened, load.LOADING)
+        opened = ExclusiveUse()
+        exclusive = self._exclusive_guard(opened, load.LOADING)
         try:
             self._run(guard.enter(), limit)
             ticket = guard.load(sql)
@@ -150,12 +150,12 @@ class Loading(MySqlBase[R], BlockingConnection[R]):
                 while wire.infile_state(ticket) == Transfer.WAITING:
                     self._wait(wire.step(ticket), limit)
                 if wire.infile_state(ticket) == Transfer.STREAMING:
-                    wire.occupy(gate)
+                    wire.occupy(exclusive)
                     send(ticket)
             finally:
                 try:
                     opened.ended = True
-                    wire.vacate(gate)
+                    wire.vacate(exclusive)
                     # What was waited for is a step of the request, not the request.
                     if wire.infile_state(ticket) == Transfer.WAITING:
                         self._abandon(ticket)

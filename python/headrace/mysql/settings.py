@@ -170,7 +170,7 @@ class ConnectOptions(ReusableOptions):
     def wire_options(self, address: tuple[str, int] | None, server_name: str, password: str | None) -> dict[str, Any]:
         """What the engine wants to know, for one address; None is the Unix socket."""
         return {
-            **self.everywhere[address is None],
+            **self.host_independent[address is None],
             "tcp": address,
             "unix": self.socket if address is None else None,
             "password": password,
@@ -183,7 +183,7 @@ class ConnectOptions(ReusableOptions):
         }
 
     @functools.cached_property
-    def everywhere(self) -> tuple[dict[str, Any], dict[str, Any]]:
+    def host_independent(self) -> tuple[dict[str, Any], dict[str, Any]]:
         """What depends neither on the address nor on the password, but on whether it is one or the Unix socket."""
         common = {
             "user": self.user,
@@ -459,7 +459,7 @@ def _compression(settings: Settings, flagged: bool) -> str | None:
     for name in names:
         if name not in CHOICES["compression"]:
             raise ProgrammingError(
-                f"{settings.culprit('compression')} is not one of {', '.join(CHOICES['compression'])}"
+                f"{settings.setting_with_origin('compression')} is not one of {', '.join(CHOICES['compression'])}"
             )
     return names[0] if names and names[0] != "uncompressed" else None
 
@@ -472,7 +472,7 @@ def _matching(
         return ""
     value = settings.text(name)
     if value is not None and not pattern.fullmatch(value):
-        raise ProgrammingError(f"{settings.culprit(name)} {wrong}")
+        raise ProgrammingError(f"{settings.setting_with_origin(name)} {wrong}")
     return value
 
 

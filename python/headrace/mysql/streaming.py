@@ -128,7 +128,7 @@ class Streaming(MySqlBase[R], BlockingBlocks[R]):
                 wire.discard(ahead)
             if suspended and not wire.closed:
                 try:
-                    self._see_out(wire.close_cursor(number), timeout)
+                    self._wait_for_end(wire.close_cursor(number), timeout)
                 except Error:
                     # A cursor that was lost with its connection is closed.
                     if not wire.closed:

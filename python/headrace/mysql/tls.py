@@ -102,7 +102,7 @@ def _explicit(settings: Settings) -> str | None:
         return None
     mode = _LIKE_LIBPQ.get(given) or given.upper()
     if mode not in SSL_MODES:
-        raise ProgrammingError(f"{settings.culprit('ssl_mode')} is not one of {', '.join(SSL_MODES)}")
+        raise ProgrammingError(f"{settings.setting_with_origin('ssl_mode')} is not one of {', '.join(SSL_MODES)}")
     return mode
 
 
@@ -134,7 +134,9 @@ def _only_tls13(settings: Settings) -> bool:
     versions = [version for version in settings.items("tls_version") if version]
     for version in versions:
         if version not in _VERSIONS:
-            raise ProgrammingError(f"{settings.culprit('tls_version')} is not one of {', '.join(_VERSIONS)}")
+            raise ProgrammingError(
+                f"{settings.setting_with_origin('tls_version')} is not one of {', '.join(_VERSIONS)}"
+            )
     if versions and not {"TLSv1.2", "TLSv1.3"} & {*versions}:
-        raise NotSupportedError(f"{settings.culprit('tls_version')}: headrace speaks TLS 1.2 and 1.3 only")
+        raise NotSupportedError(f"{settings.setting_with_origin('tls_version')}: headrace speaks TLS 1.2 and 1.3 only")
     return bool(versions) and "TLSv1.2" not in versions

@@ -112,7 +112,7 @@ def wire_options(options: ConnectOptions, host: Host, tls: str, password: str | 
     if options.sslmode == "require" and roots:
         verify = "ca"  # as libpq does, for compatibility with its older releases
     made: dict[str, Any] = {
-        **options.everywhere,
+        **options.host_independent,
         "password": password,
         "tls": tls,
         "verify": verify,

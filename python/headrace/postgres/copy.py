@@ -14,7 +14,7 @@ from typing import IO, TYPE_CHECKING, Any
 from .. import defaults
 from .._native import PostgresWire, Result, Transfer
 from .._shared.arguments import checked_data
-from .._shared.core import Opened
+from .._shared.core import ExclusiveUse
 from .._shared.limits import until
 from ..errors import Error, ProgrammingError
 from ..types import ParameterRows
@@ -39,8 +39,8 @@ class Copy(CopyBase):
             self._connection._run(core.copy_begin(self._statement, self._buffer, asked), self._limit)
             self._ticket = asked[0]
             # Also of a COPY out: what a statement of its reader waits for is after data that only the reader takes.
-            self._gate = self._connection._gate(self._opened, COPYING)
-            self._wire.occupy(self._gate)
+            self._exclusive = self._connection._exclusive_guard(self._opened, COPYING)
+            self._wire.occupy(self._exclusive)
         except BaseException as error:
             if asked and not self._wire.closed and self._wire.request_id(asked[0]) is not None:
                 # Nobody leaves a block that was not entered, and the server waits for data.
@@ -52,8 +52,8 @@ class Copy(CopyBase):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._gate is not None and not self._wire.closed:
-            self._wire.vacate(self._gate)
+        if self._exclusive is not None and not self._wire.closed:
+            self._wire.vacate(self._exclusive)
         if error is not None:
             self._connection._abandon_copy(self._ticket, f"{type(error).__name__} in the client")
             self._opened.ended = True
@@ -74,8 +74,8 @@ class Copy(CopyBase):
         if self._ticket is None or self._opened.ended or self._wire.closed:
             return
         with contextlib.suppress(Error):
-            if self._gate is not None:
-                self._wire.vacate(self._gate)
+            if self._exclusive is not None:
+                self._wire.vacate(self._exclusive)
             self._wire.discard(self._ticket)
 
     # into the server
@@ -254,14 +254,16 @@ def copy_in(
     return copy.rowcount
 
 
-def blocks_out(connection: Copying[Any], statement: str, opened: Opened, timeout: float | None) -> Iterator[bytes]:
+def blocks_out(
+    connection: Copying[Any], statement: str, opened: ExclusiveUse, timeout: float | None
+) -> Iterator[bytes]:
     """The blocks of a COPY out."""
     with Copy(connection, statement, opened=opened, limit=timeout) as copy:
         yield from copy.blocks()
 
 
 def rows_out(
-    connection: Copying[Any], statement: CopyOfRows, opened: Opened, timeout: float | None
+    connection: Copying[Any], statement: CopyOfRows, opened: ExclusiveUse, timeout: float | None
 ) -> Iterator[tuple[Any, ...]]:
     """The rows of a COPY out."""
     with Copy(connection, statement, opened=opened, limit=timeout) as copy:

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._native import ArrowSource, CopyBuffer, PostgresWire, Result
 from .._shared.arguments import checked_names, checked_rows
-from .._shared.core import Opened
+from .._shared.core import ExclusiveUse
 from .._shared.limits import Limit
 from ..errors import ProgrammingError
 from .core import CopyOfRows, quote_literal
@@ -93,7 +93,7 @@ class CopyBase:
         connection: Any,
         statement: str | CopyOfRows,
         cursor: Any = None,
-        opened: Opened | None = None,
+        opened: ExclusiveUse | None = None,
         *,
         limit: Limit = None,
     ) -> None:
@@ -105,8 +105,8 @@ class CopyBase:
         self._buffer = CopyBuffer()
         self._written = 0
         self._header_sent = False
-        self._opened = opened or Opened()
-        self._gate: Any = None
+        self._opened = opened or ExclusiveUse()
+        self._exclusive: Any = None
         self._results: list[Result] | None = None
         self._failure: Exception | None = None
         """What the server has answered, once the block was told it."""
@@ -130,5 +130,5 @@ class CopyBase:
 
     def _passed_on(self) -> None:
         """Another thread or task may have gone on with it."""
-        if self._gate is not None:
-            self._gate.pass_on()
+        if self._exclusive is not None:
+            self._exclusive.pass_on()

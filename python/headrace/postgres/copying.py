@@ -11,7 +11,7 @@ from typing import IO, Any, Literal, TypeVar, overload
 from .. import defaults, errors
 from .._native import Transfer
 from .._shared.connection import BlockingConnection
-from .._shared.core import Opened
+from .._shared.core import ExclusiveUse
 from .._shared.limits import until
 from .._shared.modes import CopyFormat
 from ..types import ParameterRows
@@ -133,7 +133,7 @@ class Copying(PostgresBase[R], BlockingConnection[R]):
                 for block in copy.blocks():
                     to.write(block)
             return copy.rowcount
-        opened = Opened()
+        opened = ExclusiveUse()
         rows: Any = (
             rows_out(self, copy_of_rows(source, columns, format, out=True), opened, timeout)
             if format == "binary"

@@ -176,7 +176,7 @@ class ConnectOptions(ReusableOptions):
     daemon: bool = False
 
     @cached_property
-    def everywhere(self) -> dict[str, Any]:
+    def host_independent(self) -> dict[str, Any]:
         """What depends neither on the host nor on the password."""
         parameters = [
             ("user", self.user),
@@ -372,7 +372,7 @@ def _refuse(settings: Settings) -> None:
     encoding = settings.text("client_encoding") or "UTF8"
     if encoding.upper().replace("-", "") not in ("UTF8", "UNICODE", "AUTO"):
         raise NotSupportedError(
-            f"{settings.culprit('client_encoding')}: headrace always speaks UTF8, the server converts"
+            f"{settings.setting_with_origin('client_encoding')}: headrace always speaks UTF8, the server converts"
         )
     for name, wanted, reason in (
         ("gssencmode", ("", "disable", "prefer"), "headrace has no GSSAPI encryption; use TLS (sslmode)"),
@@ -382,7 +382,7 @@ def _refuse(settings: Settings) -> None:
         ("max_protocol_version", ("", "3.0", "3.2", "latest"), ""),
     ):
         if settings.choice(name, CHOICES, "") not in wanted:
-            raise NotSupportedError(f"{settings.culprit(name)}: {reason}")
+            raise NotSupportedError(f"{settings.setting_with_origin(name)}: {reason}")
 
 
 def _sslmode(settings: Settings) -> str:

@@ -103,17 +103,17 @@ class Streaming(PostgresBase[R], BlockingConnection[R]):
         return rows
 
     def _stream_rows(self, reading: Reading, timeout: float | None) -> Generator[R]:
-        gate = self._gate(reading, BUSY)
-        with contextlib.closing(self._stream(reading, timeout, gate)) as blocks:
+        exclusive = self._exclusive_guard(reading, BUSY)
+        with contextlib.closing(self._stream(reading, timeout, exclusive)) as blocks:
             for block in blocks:
                 rows = iter(block)
                 yield from islice(rows, 1)
                 # Another thread may go on with it. A look after every row would cost more than the row.
-                gate.pass_on()
+                exclusive.pass_on()
                 yield from rows
 
-    def _stream(self, reading: Reading, timeout: float | None, gate: Any = None) -> Generator[list[R]]:
-        return self._portal(reading, timeout, partial(lists_of, self.row_factory), gate)
+    def _stream(self, reading: Reading, timeout: float | None, exclusive: Any = None) -> Generator[list[R]]:
+        return self._portal(reading, timeout, partial(lists_of, self.row_factory), exclusive)
 
     def _arrow_batches(self, sql: str, params: Params, sink: ArrowSink, timeout: float | None) -> Generator[ArrowBatch]:
         reading = Reading(self._core, sql, params, sink.fetch_rows(), sink)
@@ -124,14 +124,14 @@ class Streaming(PostgresBase[R], BlockingConnection[R]):
         reading: Reading,
         timeout: float | None,
         taking: Callable[[Result], Callable[[Result], Iterable[T]]],
-        gate: Any = None,
+        exclusive: Any = None,
     ) -> Generator[T]:
         """What is read from a portal, as what ``taking`` returns for the first result takes it of each."""
-        gate = gate or self._gate(reading, BUSY)
+        exclusive = exclusive or self._exclusive_guard(reading, BUSY)
         told = True
         try:
             result: Result = self._wait(reading.begin(), timeout)
-            reading.first(result, gate)
+            reading.first(result, exclusive)
             taken_of = taking(result)
             while True:
                 asked = reading.ahead(result)
@@ -141,7 +141,7 @@ class Streaming(PostgresBase[R], BlockingConnection[R]):
                     yield taken
                     del taken
                     # Another thread may go on with it.
-                    gate.pass_on()
+                    exclusive.pass_on()
                 if not result.suspended:
                     told = False
                     return
@@ -161,7 +161,7 @@ class Streaming(PostgresBase[R], BlockingConnection[R]):
             raise
         except BaseException:
             if rest := reading.rest():
-                self._forsake_all(rest)
+                self._discard_requests(rest)
             raise
 
     def _end_reading(self, reading: Reading, timeout: float | None, told: bool) -> None:
@@ -170,7 +170,7 @@ class Streaming(PostgresBase[R], BlockingConnection[R]):
         try:
             ended = reading.end(told=told)
             if ended is not None:
-                self._see_out(ended, timeout)
+                self._wait_for_end(ended, timeout)
         except errors.Error:
             if not (reading.ended or self.closed):
                 # Collected in the middle of this thread's own request: the connection would stay occupied.

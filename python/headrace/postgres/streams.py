@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from .._native import ArrowSink, Columns, Result
 from .._shared.arguments import checked_count
-from .._shared.core import Opened
+from .._shared.core import ExclusiveUse
 from .._shared.cursor_base import Params
 from .._shared.flows import ask
 from ..errors import InterfaceError, InvalidCursorName, ProgrammingError
@@ -42,7 +42,7 @@ COPYING: Final = (
 )
 
 
-class Reading(Opened):
+class Reading(ExclusiveUse):
     """A portal from which a stream reads.
 
     With autocommit on and no transaction open the portal gets a transaction of its own, and the connection for itself
@@ -62,7 +62,7 @@ class Reading(Opened):
         self._ahead = 1 if arrow is None else _ARROW_AHEAD
         self._asked: deque[Any] = deque()
         """The tickets of the blocks that are asked for, in their order, from the one that is received next."""
-        self._gate: Callable[[], None] | None = None
+        self._exclusive: Callable[[], None] | None = None
         self._resets = core.resets
         self.began = False
         self.own = False
@@ -88,8 +88,8 @@ class Reading(Opened):
         ask(request, self._asked)
         return self._asked[-1]
 
-    def first(self, result: Result, gate: Callable[[], None]) -> None:
-        """The first block is there. ``gate`` refuses other statements of the reader while the connection is the
+    def first(self, result: Result, exclusive: Callable[[], None]) -> None:
+        """The first block is there. ``exclusive`` refuses other statements of the reader while the connection is the
         portal's."""
         if result.columns is None:
             raise ProgrammingError("the statement returns no rows")
@@ -97,8 +97,8 @@ class Reading(Opened):
         # Not whether it has the connection for itself: that may be lost since the block came, with the transaction.
         self.own = self._core.wire.owns_transaction(self._portal[1])
         if self.own and not self._core.wire.closed:
-            self._gate = gate
-            self._core.wire.occupy(gate)
+            self._exclusive = exclusive
+            self._core.wire.occupy(exclusive)
 
     def ahead(self, result: Result) -> list[Any]:
         """Queues fetches of the blocks after ``result``, up to as many as are asked for at a time; returns the tickets
@@ -148,8 +148,8 @@ class Reading(Opened):
             return None
         # First, as it raises where a generator is collected in the middle of a request of the same thread: then nothing
         # has ended, and this has to be called again.
-        if self._gate is not None and not core.wire.closed:
-            core.wire.vacate(self._gate)
+        if self._exclusive is not None and not core.wire.closed:
+            core.wire.vacate(self._exclusive)
         is_open = not core.wire.closed and core.wire.has_portal(self._portal[1])
         self.ended = True
         self.watch = None

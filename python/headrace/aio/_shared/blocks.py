@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 from ... import defaults, errors
 from ..._native import ArrowBatch, ArrowSink, Result
 from ..._shared.arguments import MOST_ROWS, checked_count
-from ..._shared.core import Opened
+from ..._shared.core import ExclusiveUse
 from ..._shared.cursor_base import Params
 from ..._shared.flows import ask
 from ..._shared.received import Received, Receiving
@@ -30,11 +30,11 @@ def block_size(fetch_size: int) -> int:
     return min(checked_count(fetch_size, "fetch_size"), MOST_ROWS)
 
 
-class Reading(Opened):
+class Reading(ExclusiveUse):
     """What a stream waits for, and whether it has the connection for itself."""
 
     ticket: Any = None
-    gate: Any = None
+    exclusive: Any = None
 
     def __init__(self, writes: bool = False) -> None:
         self.writes = writes
@@ -49,9 +49,9 @@ async def rows_of(reading: Reading, blocks: AsyncGenerator[list[T]]) -> AsyncGen
             for row in islice(rows, 1):  # asyncio only
                 yield row
             # blocking: yield from islice(rows, 1)
-            if reading.gate is not None:
+            if reading.exclusive is not None:
                 # Another task may go on with it. A look after every row would cost as much as the step.
-                reading.gate.pass_on()
+                reading.exclusive.pass_on()
             for row in rows:  # asyncio only
                 yield row
             # blocking: yield from rows
@@ -192,13 +192,13 @@ class LoopBlocks(Receiving[R], LoopConnection[R]):
         """The blocks of what the request of ``submit`` queues, which has the connection for itself until its last row
         has come: each as ``made`` makes it of its columns and rows, at the end those that are ``left``."""
         wire: Any = self._core.wire
-        gate = reading.gate = self._gate(reading, self._streaming)
+        exclusive = reading.exclusive = self._exclusive_guard(reading, self._streaming)
         asked: list[Any] = []
         answered = False
         try:
             ask(submit(), asked)
             ticket = reading.ticket = asked[0]
-            wire.occupy(gate)
+            wire.occupy(exclusive)
             self._begin_reading()  # asyncio only
             while not ticket.done():  # asyncio only
                 taken = wire.take_block(ticket)
@@ -209,18 +209,18 @@ class LoopBlocks(Receiving[R], LoopConnection[R]):
                     yield block
                     del block
                     # Another task may go on with it.
-                    gate.pass_on()
+                    exclusive.pass_on()
             # blocking: while (taken := self._next_block(ticket, timeout)) is not None:
             # blocking:     if (block := made(*taken)) is not None:
             # blocking:         del taken
             # blocking:         yield block
             # blocking:         del block
             # blocking:         # Another thread may go on with it.
-            # blocking:         gate.pass_on()
+            # blocking:         exclusive.pass_on()
             answered, result = True, await self._wait(ticket, timeout)
             # Other statements are executed while the last rows are used.
             reading.ended = True  # asyncio only
-            # blocking: wire.vacate(gate)
+            # blocking: wire.vacate(exclusive)
             for last in left(result):
                 yield last
         except GeneratorExit:
@@ -231,7 +231,7 @@ class LoopBlocks(Receiving[R], LoopConnection[R]):
             reading.ended = True  # asyncio only
             try:
                 if not self._core.is_inherited():
-                    wire.vacate(gate)
+                    wire.vacate(exclusive)
             finally:
                 if asked and not asked[0].done():  # asyncio only
                     self._abandon(asked[0])

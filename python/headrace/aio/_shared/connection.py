@@ -446,7 +446,7 @@ class LoopConnection(LoopArrowQueries[R]):
                 self._give_up(mine, core.leave_pipeline(mine))
             # blocking: elif not ended and any(cursor._pending is not None for cursor in cursors):
             # blocking:     # One that came before they were given up.
-            # blocking:     self._forsake(cursors, None)
+            # blocking:     self._discard_results(cursors, None)
             # Each of the cursors refers to the pipeline: they would wait for the collector of cycles, with their rows.
             mine.left = deque()
 
@@ -456,10 +456,10 @@ class LoopConnection(LoopArrowQueries[R]):
         if core.is_inherited():
             return
         if core is NO_CORE:
-            self._forsake(cursors, None)
+            self._discard_results(cursors, None)
             return
         core.withdraw()
-        self._forsake(cursors, core.ask_for_answers(pipeline))
+        self._discard_results(cursors, core.ask_for_answers(pipeline))
 
     async def _drain(
         self, pipeline: Pipelined, cursors: deque[LoopCursor[Any]], quiet: bool, timeout: float | None
@@ -483,7 +483,7 @@ class LoopConnection(LoopArrowQueries[R]):
                     ):
                         first = error
         except BaseException:
-            self._forsake(cursors, end)
+            self._discard_results(cursors, end)
             raise
         if end is not None:
             try:

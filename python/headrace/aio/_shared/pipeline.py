@@ -52,5 +52,5 @@ class AsyncPipeline:
         except BaseException:
             if any(cursor._pending is not None for cursor in cursors):
                 # An interrupt came before they were given up.
-                self._connection._forsake(cursors, None)
+                self._connection._discard_results(cursors, None)
             raise

@@ -18,7 +18,7 @@ from typing import Any, TypeVar
 from ... import defaults, errors
 from ..._native import Discarded, Wire
 from ..._shared.connection_base import ConnectionBase
-from ..._shared.core import Core, Opened
+from ..._shared.core import Core, ExclusiveUse
 from ..._shared.flows import Flow, PendingRequest
 from ..._shared.lease import NO_CORE, RETURNED
 from ..._shared.limits import (
@@ -36,8 +36,8 @@ from ...errors import InterfaceError, OperationalError
 from ...rows import RowFactory
 from .cursor import LoopCursor
 from .deadlines import Deadlines, Overdue, apart, is_overdue
+from .exclusive import TaskExclusiveGuard
 from .leftovers import Leftovers
-from .opened import TaskGate
 from .watch import Watch
 from .within import within
 
@@ -114,7 +114,7 @@ class LoopWaiting(ConnectionBase[R]):
         await cursor._resolve(None)
         return True
 
-    async def _see_out(self, future: PendingRequest[T], limit: Limit) -> T:
+    async def _wait_for_end(self, future: PendingRequest[T], limit: Limit) -> T:
         """Waits for a request that is sent even if the task is cancelled: the end of a block."""
         try:
             return await self._wait(apart(future), limit)
@@ -155,12 +155,12 @@ class LoopWaiting(ConnectionBase[R]):
             if discarded == Discarded.ALONE:
                 self._start_cancel()
             elif discarded == Discarded.ENDING:
-                self._leftovers.start(self._see_to_end(number))
+                self._leftovers.start(self._finish_block(number))
 
     def _start_cancel(self) -> None:
         self._leftovers.start(self._cancel_current())
 
-    async def _see_to_end(self, number: int) -> None:
+    async def _finish_block(self, number: int) -> None:
         """Waits for the end of a block whose task has given up waiting. Closes the connection if it is not answered in
         time: it is not cancelled, and what comes next would wait for ever."""
         wire = self._core.wire
@@ -215,13 +215,13 @@ class LoopWaiting(ConnectionBase[R]):
             await asyncio.sleep(0)
             self._turn = time.monotonic() + defaults.FLUSH_TURN
 
-    def _gate(self, opened: Opened, message: str) -> TaskGate:
+    def _exclusive_guard(self, opened: ExclusiveUse, message: str) -> TaskExclusiveGuard:
         """Refuses statements of this task until ``opened`` has ended."""
-        return TaskGate(opened, message)
+        return TaskExclusiveGuard(opened, message)
 
     # pipelines
 
-    def _forsake(self, cursors: Iterable[LoopCursor[Any]], end: Any) -> None:
+    def _discard_results(self, cursors: Iterable[LoopCursor[Any]], end: Any) -> None:
         """Discards the unread results of a pipeline, and cancels the statement that the server executes: they are not
         needed after a cancellation or a timeout. One by one they would not be cancelled, as each has others after it.
         ``end`` is the Sync after them, or None."""
@@ -232,12 +232,12 @@ class LoopWaiting(ConnectionBase[R]):
             future, cursor._pending = cursor._pending, None
             if future is not None:
                 futures.append(future)
-        self._forsake_all(futures)
+        self._discard_requests(futures)
 
-    def _forsake_all(self, futures: Iterable[Any]) -> None:
+    def _discard_requests(self, futures: Iterable[Any]) -> None:
         """Discards requests, and cancels the one of them that the server executes, or one that was discarded before."""
         if self._kept_by_pool is not None:
-            self._kept_by_pool._forsake_all(futures)
+            self._kept_by_pool._discard_requests(futures)
             return
         wire = self._core.wire
         for future in futures:

@@ -10,7 +10,7 @@ from typing import IO, Any, TypeVar
 from ... import defaults, errors
 from ..._native import ArrowSource, Columns, Result, Transfer
 from ..._shared.arguments import checked_names, checked_rows, checked_text
-from ..._shared.core import Opened
+from ..._shared.core import ExclusiveUse
 from ..._shared.limits import Limit, afresh, until
 from ..._shared.modes import Duplicates
 from ...mysql import load
@@ -151,8 +151,8 @@ class AsyncLoading(MySqlBase[R], LoopConnection[R]):
         self, guard: load.Guard, sql: str, send: Callable[[Any], Any], duplicates: Duplicates, limit: Limit
     ) -> Result:
         wire = self._core.wire
-        opened = Opened()
-        gate = self._gate(opened, load.LOADING)
+        opened = ExclusiveUse()
+        exclusive = self._exclusive_guard(opened, load.LOADING)
         try:
             await self._run(guard.enter(), limit)
             ticket = guard.load(sql)
@@ -162,12 +162,12 @@ class AsyncLoading(MySqlBase[R], LoopConnection[R]):
                 while wire.infile_state(ticket) == Transfer.WAITING:
                     await self._wait(wire.step(ticket), limit)
                 if wire.infile_state(ticket) == Transfer.STREAMING:
-                    wire.occupy(gate)
+                    wire.occupy(exclusive)
                     await send(ticket)
             finally:
                 try:
                     opened.ended = True
-                    wire.vacate(gate)
+                    wire.vacate(exclusive)
                     # What was waited for is a step of the request, not the request.
                     if wire.infile_state(ticket) == Transfer.WAITING:
                         self._abandon(ticket)

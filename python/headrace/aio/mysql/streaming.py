@@ -126,7 +126,7 @@ class AsyncStreaming(MySqlBase[R], LoopBlocks[R]):
                 wire.discard(ahead)
             if suspended and not wire.closed:
                 try:
-                    await self._see_out(wire.close_cursor(number), timeout)
+                    await self._wait_for_end(wire.close_cursor(number), timeout)
                 except Error:
                     # A cursor that was lost with its connection is closed.
                     if not wire.closed:

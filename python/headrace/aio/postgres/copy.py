@@ -11,7 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 from ... import defaults
 from ..._native import PostgresWire, Result, Transfer
 from ..._shared.arguments import checked_data
-from ..._shared.core import Opened
+from ..._shared.core import ExclusiveUse
 from ..._shared.limits import until
 from ...errors import ProgrammingError
 from ...postgres.copy_base import CopyBase, copy_in_statement, is_bytes, opened_source, row_source
@@ -39,8 +39,8 @@ class AsyncCopy(CopyBase):
             await self._connection._run(core.copy_begin(self._statement, self._buffer, asked), self._limit)
             self._ticket = asked[0]
             # Also of a COPY out: what a statement of its reader waits for is after data that only the reader takes.
-            self._gate = self._connection._gate(self._opened, COPYING)
-            self._wire.occupy(self._gate)
+            self._exclusive = self._connection._exclusive_guard(self._opened, COPYING)
+            self._wire.occupy(self._exclusive)
         except BaseException as error:
             if asked and not self._wire.closed and self._wire.request_id(asked[0]) is not None:
                 # Nobody leaves a block that was not entered, and the server waits for data.
@@ -53,8 +53,8 @@ class AsyncCopy(CopyBase):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._opened.ended = True  # asyncio only
-        if self._gate is not None and not self._wire.closed:
-            self._wire.vacate(self._gate)
+        if self._exclusive is not None and not self._wire.closed:
+            self._wire.vacate(self._exclusive)
         if error is not None:
             await self._connection._abandon_copy(self._ticket, f"{type(error).__name__} in the client")
             # blocking: self._opened.ended = True
@@ -75,8 +75,8 @@ class AsyncCopy(CopyBase):
     # blocking:     if self._ticket is None or self._opened.ended or self._wire.closed:
     # blocking:         return
     # blocking:     with contextlib.suppress(Error):
-    # blocking:         if self._gate is not None:
-    # blocking:             self._wire.vacate(self._gate)
+    # blocking:         if self._exclusive is not None:
+    # blocking:             self._wire.vacate(self._exclusive)
     # blocking:         self._wire.discard(self._ticket)
 
     # into the server
@@ -274,7 +274,7 @@ async def _last_of(copy: AsyncCopy, rows: AsyncIterable[Sequence[Any]]) -> list[
 
 
 async def blocks_out(
-    connection: AsyncCopying[Any], statement: str, opened: Opened, timeout: float | None
+    connection: AsyncCopying[Any], statement: str, opened: ExclusiveUse, timeout: float | None
 ) -> AsyncIterator[bytes]:
     """The blocks of a COPY out."""
     async with AsyncCopy(connection, statement, opened=opened, limit=timeout) as copy:
@@ -283,7 +283,7 @@ async def blocks_out(
 
 
 async def rows_out(
-    connection: AsyncCopying[Any], statement: CopyOfRows, opened: Opened, timeout: float | None
+    connection: AsyncCopying[Any], statement: CopyOfRows, opened: ExclusiveUse, timeout: float | None
 ) -> AsyncIterator[tuple[Any, ...]]:
     """The rows of a COPY out."""
     async with AsyncCopy(connection, statement, opened=opened, limit=timeout) as copy:

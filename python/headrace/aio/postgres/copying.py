@@ -9,7 +9,7 @@ from typing import IO, Any, Literal, TypeVar, overload
 
 from ... import defaults
 from ..._native import Transfer
-from ..._shared.core import Opened
+from ..._shared.core import ExclusiveUse
 from ..._shared.limits import until
 from ..._shared.modes import CopyFormat
 from ...postgres.connection_base import PostgresBase
@@ -136,7 +136,7 @@ class AsyncCopying(PostgresBase[R], LoopConnection[R]):
                 async for block in copy.blocks():
                     to.write(block)
             return copy.rowcount
-        opened = Opened()
+        opened = ExclusiveUse()
         rows: Any = (
             rows_out(self, copy_of_rows(source, columns, format, out=True), opened, timeout)
             if format == "binary"

@@ -130,21 +130,21 @@ class AsyncStreaming(PostgresBase[R], LoopConnection[R]):
         return rows
 
     async def _stream_rows(self, reading: Reading, timeout: float | None) -> AsyncGenerator[R]:
-        gate = self._gate(reading, BUSY)
-        async with contextlib.aclosing(self._stream(reading, timeout, gate)) as blocks:
+        exclusive = self._exclusive_guard(reading, BUSY)
+        async with contextlib.aclosing(self._stream(reading, timeout, exclusive)) as blocks:
             async for block in blocks:
                 rows = iter(block)
                 for row in islice(rows, 1):  # asyncio only
                     yield row
                 # blocking: yield from islice(rows, 1)
                 # Another task may go on with it. A look after every row would cost more than the row.
-                gate.pass_on()
+                exclusive.pass_on()
                 for row in rows:  # asyncio only
                     yield row
                 # blocking: yield from rows
 
-    def _stream(self, reading: Reading, timeout: float | None, gate: Any = None) -> AsyncGenerator[list[R]]:
-        return self._portal(reading, timeout, partial(lists_of, self.row_factory), gate)
+    def _stream(self, reading: Reading, timeout: float | None, exclusive: Any = None) -> AsyncGenerator[list[R]]:
+        return self._portal(reading, timeout, partial(lists_of, self.row_factory), exclusive)
 
     def _arrow_batches(
         self, sql: str, params: Params, sink: ArrowSink, timeout: float | None
@@ -157,15 +157,15 @@ class AsyncStreaming(PostgresBase[R], LoopConnection[R]):
         reading: Reading,
         timeout: float | None,
         taking: Callable[[Result], Callable[[Result], Iterable[T]]],
-        gate: Any = None,
+        exclusive: Any = None,
     ) -> AsyncGenerator[T]:
         """What is read from a portal, as what ``taking`` returns for the first result takes it of each."""
         reading.loop = asyncio.get_running_loop()  # asyncio only
-        gate = gate or self._gate(reading, BUSY)
+        exclusive = exclusive or self._exclusive_guard(reading, BUSY)
         told = True
         try:
             result: Result = await self._wait(reading.begin(), timeout)
-            reading.first(result, gate)
+            reading.first(result, exclusive)
             taken_of = taking(result)
             while True:
                 asked = reading.ahead(result)
@@ -177,7 +177,7 @@ class AsyncStreaming(PostgresBase[R], LoopConnection[R]):
                     yield taken
                     del taken
                     # Another task may go on with it.
-                    gate.pass_on()
+                    exclusive.pass_on()
                 if not result.suspended:
                     told = False
                     return
@@ -197,7 +197,7 @@ class AsyncStreaming(PostgresBase[R], LoopConnection[R]):
             raise
         except BaseException:
             if rest := reading.rest():
-                self._forsake_all(rest)
+                self._discard_requests(rest)
             raise
 
     async def _end_reading(self, reading: Reading, timeout: float | None, told: bool) -> None:
@@ -206,7 +206,7 @@ class AsyncStreaming(PostgresBase[R], LoopConnection[R]):
         try:
             ended = reading.end(told=told)
             if ended is not None:
-                await self._see_out(ended, timeout)
+                await self._wait_for_end(ended, timeout)
         except errors.Error:
             # blocking: if not (reading.ended or self.closed):
             # blocking:     # Collected in the middle of this thread's own request: the connection would stay occupied.
