@@ -12,7 +12,7 @@ from . import __version__, _native
 SERVERS = ("cubrid", "informix")
 """Databases that there is a test server for."""
 MEASURING = ("race", "iibench", "profile")
-"""Commands whose figures say something only of an optimised build."""
+"""Commands whose figures are valid only for an optimised build."""
 
 
 def simulate(arguments: Sequence[str]) -> int:

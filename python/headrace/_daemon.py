@@ -312,14 +312,14 @@ def shown(status: dict[str, Any]) -> str:
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
     """The lines of a table; none without rows."""
-    # A client names itself as it likes, and a terminal does what control characters say.
+    # A client names itself as it likes, and a terminal executes control characters.
     cells = [heads, *([_PLAIN.sub("?", str(cell)) for cell in row] for row in rows)] if rows else []
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
 
 
 def time_text(seconds: float) -> str:
-    """A time as people say it."""
+    """A time in words."""
     for unit, length in (("d", 86400), ("h", 3600), ("min", 60)):
         if seconds >= 2 * length:
             return f"{seconds / length:.0f} {unit}"

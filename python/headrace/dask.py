@@ -42,7 +42,7 @@ def read(plan: PartitionPlan, *, url: Url | None = None) -> Any:
 
 
 def _part(partition: Partition, columns: Sequence[str] | None = None, url: Url | None = None) -> Any:
-    # A frame whose length alone is wanted has no columns.
+    # A frame of which only the length is requested has no columns.
     wanted = None if columns is None else (list(columns) or [partition.columns[0]])
     frame = _frame(pyarrow.table(read_partition(partition, url=url, columns=wanted)))
     return frame if columns is None else frame[list(columns)]

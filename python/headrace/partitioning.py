@@ -241,7 +241,7 @@ def partitions(
     rules.NAMES.check_sql(table or "")
     for name in request.columns or ():
         rules.NAMES.check(name)
-    # Of the values it reads only some become bounds, and each partition is read as its URL says.
+    # Of the values it reads only some become bounds, and each partition is read by its own URL.
     keywords = {"unrepresentable": "none", **rules.connecting(request.shared)}
     connection: BlockingConnection[Any] = module.connect(conninfo, **keywords)
     try:

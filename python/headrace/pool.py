@@ -294,7 +294,7 @@ class ConnectionPool(PoolQueries, PoolFrames, PoolWork[C]):
                 error = core.expire(waiter, time.monotonic(), limit if said is None else said)
             if error is not None:
                 raise error
-        # Set under the lock before ``ready`` was released, or before ``expire`` said that it waits no more.
+        # Set under the lock before ``ready`` was released, or before ``expire`` returned that it waits no more.
         if waiter.error is not None:
             raise waiter.error
         assert waiter.connection is not None

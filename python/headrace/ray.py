@@ -77,7 +77,7 @@ class HeadraceDatasource(Datasource):
 
 
 def _tables(partition: Partition, url: Url | None, columns: Sequence[str] | None) -> Iterator[Any]:
-    # If the length alone is wanted, no column is named. Ray counts no rows of a table without columns.
+    # If only the length is requested, no column is named. Ray counts no rows of a table without columns.
     wanted = None if columns is None else (list(columns) or [partition.columns[0]])
     with read_partition(partition, url=url, columns=wanted) as stream:
         for batch in stream:

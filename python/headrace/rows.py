@@ -164,7 +164,7 @@ def _parameters(cls: type[Any]) -> tuple[set[str] | None, set[str]]:
 
 
 def _pydantic_names(cls: Any) -> set[str] | None:
-    """The names that a pydantic model takes; None where its configuration allows others, or only the model knows."""
+    """The names that a pydantic model takes; None where its configuration allows others, or they are not declared."""
     config = cast("Mapping[str, Any]", cls.model_config)
     if config.get("extra") in ("ignore", "allow"):
         return None

@@ -174,7 +174,7 @@ def test_a_question_mark_in_a_name_is_one_or_refused(any_db: Database, conn: dba
     data = pa.table({"id": pa.array([1], pa.int32()), "why?": ["so"]})
     with conn.cursor() as cursor:
         for name in ("asked", "who?"):
-            if any_db.kind == "cubrid":
+            if not any_db.supports_question_mark_names:
                 with pytest.raises(dbapi.NotSupportedError, match=r"the name '(why|who)\?': CUBRID's broker takes"):
                     cursor.adbc_ingest(name, data, mode="replace")
                 continue
@@ -318,7 +318,7 @@ def test_an_instant_is_right_in_every_column_or_refused(
 ) -> None:
     """Where an hour comes twice, and where the zone is the same all year."""
     temporary = kind != "table"
-    if "virtual" in columns and temporary and any_db.name == "mysql":
+    if "virtual" in columns and temporary and not any_db.supports_temporary_virtual_columns:
         pytest.skip("the server has no such tables")
     data = pa.table({**AWARE, **(NAIVE if "naive" in columns else {})})
     with conn.cursor() as cursor:
@@ -480,9 +480,9 @@ def test_another_catalog_is_refused_or_meant(any_db: Database, conn: dbapi.Conne
 
 
 def test_a_schema_or_catalog_is_that_of_one_ingestion(any_db: Database, conn: dbapi.Connection) -> None:
-    if any_db.name not in ("postgresql", "mariadb", "mysql"):
+    if any_db.adbc_schema is None:
         pytest.skip("there is one schema that a test may write to")
-    data, keyword = pa.table({"id": [1]}), "db_schema_name" if any_db.name == "postgresql" else "catalog_name"
+    data, keyword = pa.table({"id": [1]}), any_db.adbc_schema
     with conn.cursor() as cursor:
         run(cursor, "drop table if exists here")
         run(cursor, "create schema if not exists elsewhere")

@@ -96,6 +96,12 @@ class Database(ABC):
     """The column by which a table is partitioned rather than by its key. Where there is one, partitions share a
     snapshot too."""
 
+    supports_question_mark_names: ClassVar[bool] = True
+    """A question mark in a name in quotes is no parameter."""
+    supports_temporary_virtual_columns: ClassVar[bool] = True
+    """Columns of temporary tables may be computed when they are read."""
+    adbc_schema: ClassVar[str | None] = None
+    """The option of an ingestion by ADBC that names another schema, where a test may create one."""
     understands_double_quotes: ClassVar[bool] = True
     """Names may stand in double quotes, as in the standard, without another setting of the session."""
     supports_temporary_tables: ClassVar[bool] = True

@@ -35,6 +35,7 @@ class Cubrid(Database):
     # Statements are sent one by one in autocommit, unless the broker may not take the process back.
     kept_session = {"keep_cas": True}
     supports_temporary_tables = False
+    supports_question_mark_names = False
     supports_read_only = False
     block_modes = ("isolation",)
     block_levels = ("read committed", "repeatable read", "serializable")

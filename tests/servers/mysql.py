@@ -33,6 +33,8 @@ class MySQL(Listing):
     hides_tables = True
     longest_name = "ü" * 64
     understands_double_quotes = False
+    supports_temporary_virtual_columns = False
+    adbc_schema = "catalog_name"
     analyze = "analyze table t"
     describes_constraints = True
     supports_zero_dates = True
@@ -100,3 +102,4 @@ class MariaDB(MySQL):
     isolation_variables = "tx"
     long_recursion = "set session max_recursive_iterations = 100000"
     supports_default_expressions = True
+    supports_temporary_virtual_columns = True

@@ -22,6 +22,7 @@ class PostgreSQL(Listing):
     fixture = "url"
     error_fails_transaction = True
     hides_tables = True
+    adbc_schema = "db_schema_name"
     names_hidden_tables = True
     longest_name = "ü" * 31 + "n"
     question_mark = "%s"

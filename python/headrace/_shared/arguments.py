@@ -8,7 +8,7 @@ from typing import Any, Final, SupportsIndex, TypeVar
 from ..errors import ProgrammingError
 
 ARGUMENTS = "the arguments of callproc()"
-"""What :func:`checked_values` says of them."""
+"""Their name in the errors of :func:`checked_values`."""
 F = TypeVar("F", bound="Callable[..., Any]")
 K = TypeVar("K")
 V = TypeVar("V")

@@ -1,4 +1,4 @@
-"""headraced for connections of this user: where it is, and how it is started when nobody has."""
+"""headraced for connections of this user: where it is, and how it is started where it does not run."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def folder() -> str:
 def check_folder(path: str) -> bool:
     """Returns true if the folder is there.
 
-    Raises OperationalError if anybody else may have made a socket in it: what a client says would reach them.
+    Raises OperationalError if another user may have made a socket in it, who would receive what a client sends.
     """
     try:
         found = os.lstat(path)
@@ -101,7 +101,7 @@ def start(path: str, config: str | None = None) -> bool:
         True if this call has started it.
 
     Raises:
-        OperationalError: it cannot be started; the error has what it said.
+        OperationalError: it cannot be started; the error has its output.
     """
     if not check_folder(path):
         # Another process may make it at this moment.
@@ -131,7 +131,7 @@ def restart(path: str, options: Sequence[str]) -> None:
         options: its options, such as ``("--config", "/etc/headraced.toml")``.
 
     Raises:
-        OperationalError: it cannot be started, and the one that serves goes on; the error has what it said.
+        OperationalError: it cannot be started, and the one that serves goes on; the error has its output.
     """
     check_folder(path)
     _start(path, ["--takeover", *options])

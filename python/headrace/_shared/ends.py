@@ -1,6 +1,6 @@
 """What an end has to report: the end of a transaction, a block, a pipeline, a stream, or a pool's lease.
 
-An end that raises nothing says that what was done before it is stored. So it asks here, in every shell and interface,
+An end that raises nothing promises that what was done before it is stored. So it asks here, in every shell,
 whether the session was lost: ended with a transaction open, or with requests pending, by anything but the program's own
 ``close()``. Then the end raises why. An error that the program has caught before does not change that, as what was in
 the transaction is not stored; an end that has raised it once is enough.
@@ -18,7 +18,7 @@ CLOSED = "the connection is closed"
 
 
 class Ends:
-    """The half of :class:`.transactions.Transactions` that knows whether the session was lost."""
+    """The half of :class:`.transactions.Transactions` that finds out whether the session was lost."""
 
     # CPython 3.11 looks up each attribute of an object with more than 30 of them anew. So those of this class, and of
     # the two that go on from here, are no part of the dict.

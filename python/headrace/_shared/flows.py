@@ -30,7 +30,7 @@ Outcome: TypeAlias = "Result | list[Result]"
 
 def ask(request: partial[Any], asked: list[Any] | deque[Any]) -> None:
     """Queues a request of the engine, and appends its ticket. Python executes nothing in between, so no interrupt can
-    come: a request whose ticket is lost would keep the connection occupied with rows that nobody takes."""
+    come: a request whose ticket is lost would keep the connection occupied with rows that are never taken."""
     asked.extend(starmap(request, ((),)))
 
 

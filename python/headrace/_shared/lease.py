@@ -74,7 +74,7 @@ _OWN_REFERENCES: Final = 3
 
 
 def is_dropped(connection: object, lent: object) -> bool:
-    """Returns true if nobody but the pool has what was lent for a connection. Without the interpreter's lock references
+    """Returns true if only the pool has what was lent for a connection. Without the interpreter's lock references
     cannot be counted."""
     if lent is None or lent is connection or not getattr(sys, "_is_gil_enabled", lambda: True)():
         return False

@@ -84,7 +84,7 @@ def exchange(request: MessageRequest, limit: Until) -> None:
 def reach(wire: Wire, deadline: float | None, address: tuple[str, int] | None = None) -> None:
     """Connects a socket to ``address``, or to that of ``wire``.
 
-    Raises TimeoutError, and OperationalError with what the system says.
+    Raises TimeoutError, and OperationalError with the system's error.
     """
     try:
         wire.open(left(deadline), address)
@@ -114,7 +114,7 @@ def overdue(timeout: float | None) -> ConnectionTimeout:
 
 
 def lookup(host: str, port: int, timeout: float | None) -> list[tuple[str, int]]:
-    """What ``getaddrinfo`` says of a host, within ``timeout`` seconds (None: however long it takes).
+    """What ``getaddrinfo`` returns for a host, within ``timeout`` seconds (None: however long it takes).
 
     Neither a signal nor a limit ends that call, so a thread makes it, which is not waited for after that.
 

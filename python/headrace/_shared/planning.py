@@ -41,7 +41,7 @@ class Request:
     where: str
     numeric: Numeric
     shared: bool
-    """A snapshot that all partitions share is wanted."""
+    """Requests a snapshot that all partitions share."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Source:
     mark: str
     """A parameter."""
     is_null: str = "IS NULL"
-    """What follows a column whose rows without a value are wanted."""
+    """What follows a column whose rows without a value are selected."""
 
     @property
     def percent(self) -> str:
@@ -104,7 +104,7 @@ class Source:
     def describe(
         self, connection: BlockingConnection[Any], columns: Sequence[str] | None
     ) -> tuple[ArrowSink, list[tuple[Any, ...]]]:
-        """The sink of a result without rows, which knows the Arrow schema, and the fields of its columns."""
+        """The sink of a result without rows, which has the Arrow schema, and the fields of its columns."""
         selected = ", ".join(quoted(name, self.quote) for name in columns) if columns is not None else "*"
         source, given = self.text("1 = 0", ())
         if given:

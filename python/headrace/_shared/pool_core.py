@@ -317,7 +317,7 @@ class PoolCore(Generic[C, W]):
     def checkin(
         self, connection: C, status: TransactionStatus, now: float, at_least: ResetMode = "none"
     ) -> ResetMode | None:
-        """A connection comes back, with what its ``transaction_status`` said.
+        """A connection comes back, with the value of its ``transaction_status``.
 
         Returns the mode of the reset that it needs (then ``reset_done`` follows), at least ``at_least`` where it is in
         a transaction; or None where it needs none. Raises ProgrammingError for one that this pool has not lent.
@@ -342,7 +342,7 @@ class PoolCore(Generic[C, W]):
         if connection.closed or connection.broken:
             self._take_back(entry, now, "broken")
         elif connection.streaming:
-            # A reset would wait for its rows, which nobody reads.
+            # A reset would wait for its rows, which are never read.
             self._take_back(entry, now, "doubt")
         elif self._doomed(entry, now):
             # The server rolls back what is open when the connection ends: no reset needed.
@@ -597,7 +597,7 @@ class PoolCore(Generic[C, W]):
         return error
 
     def _grow(self, now: float) -> None:
-        """Starts what attempts are due, and says when to look again."""
+        """Starts what attempts are due, and returns when to look again."""
         if self.closed:
             return
         settings = self.settings

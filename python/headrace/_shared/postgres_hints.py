@@ -1,4 +1,4 @@
-"""What to do about errors of PostgreSQL that only a driver can know the reason of."""
+"""What to do about errors of PostgreSQL whose reason only a driver sees."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 from typing import Final
 
 _LIST_AFTER_IN: Final = re.compile(r"\bIN\s*(?:%s|%\(\w+\)s|\$\d+)", re.IGNORECASE)
-"""A single parameter after IN, where SQL wants a list in parentheses."""
+"""A single parameter after IN, where SQL requires a list in parentheses."""
 _LIST_IN_IN: Final = re.compile(r"\bIN\s*\(\s*(?:%s|%\(\w+\)s|\$\d+)\s*\)", re.IGNORECASE)
-"""The same in parentheses, where SQL wants the items."""
+"""The same in parentheses, where SQL requires the items."""
 _REPLICATION: Final = re.compile(
     r"\s*(?:IDENTIFY_SYSTEM|(?:CREATE|DROP|ALTER|READ)_REPLICATION_SLOT|START_REPLICATION|TIMELINE_HISTORY"
     r"|BASE_BACKUP)\b",
@@ -22,7 +22,7 @@ _TYPED: Final = re.compile(r"\b(interval|date|time|timestamp|timestamptz)\s+(?:%
 _COMMANDS: Final = re.compile(
     r"\s*(?:set|create|alter|drop|grant|revoke|comment|notify|listen|copy|do|truncate)\b", re.IGNORECASE
 )
-"""What a statement begins with in which the server knows no parameters."""
+"""What a statement begins with in which the server has no parameters."""
 
 _ONE_ARRAY: Final = (
     "a list is one parameter, an array: write = ANY(%s) in place of IN %s, and <> ALL(%s) in place of NOT IN %s"
@@ -75,7 +75,7 @@ def _of_syntax(message: str, statement: str) -> str | None:
 
 
 def _misplaced(statement: str) -> str:
-    """Returns what to write where the server knows no parameter."""
+    """Returns what to write where the server has no parameters."""
     if typed := _TYPED.search(statement):
         return f"write %s::{typed[1].lower()} in place of {typed[1]} %s"
     if command := _COMMANDS.match(statement):

@@ -20,7 +20,7 @@ STREAMING: Final = "a stream is being read on this connection: read it to its en
 
 @dataclass
 class Received:
-    """What a cursor that streams knows of its result. It makes the rows itself."""
+    """What a cursor that streams has received of its result. It makes the rows itself."""
 
     columns: Columns | None = None
     """None before the first block, and if the statement returns no rows."""

@@ -59,7 +59,7 @@ _MOST: Final = 2**53
 
 
 class Settings:
-    """Values by keyword. An empty text says nothing, as most of libpq's keywords have it."""
+    """Values by keyword. An empty text counts as not given, as with most of libpq's keywords."""
 
     def __init__(self) -> None:
         self.values: dict[str, Any] = {}
@@ -85,7 +85,7 @@ class Settings:
         return f"{name}={value}{self.origin(name)}"
 
     def text(self, name: str) -> str | None:
-        """A text or path; None when nothing is said."""
+        """A text or path; None when it is not given."""
         value = self.values.get(name)
         if value is None or value == "":
             return None
@@ -158,7 +158,7 @@ class Settings:
         return bool(items) and all(items)
 
     def items(self, name: str) -> list[str]:
-        """A list, or a text with commas; empty when nothing is said."""
+        """A list, or a text with commas; empty when it is not given."""
         value = self.values.get(name)
         if isinstance(value, (list, tuple)):
             return [str(item).strip() for item in cast("list[object]", value)]

@@ -185,7 +185,7 @@ class Transactions(Ends, ABC):
         return self.autocommit
 
     def begin_session(self, autocommit: bool) -> None:
-        """Sets autocommit of a new session, of which the server is not told."""
+        """Sets autocommit of a new session, which is not sent to the server."""
         self.autocommit = autocommit
         self.refresh_begin()
 
@@ -221,7 +221,7 @@ class Transactions(Ends, ABC):
         self.check_ended(rollback, (yield from self.told(tickets)))
 
     def told(self, tickets: Sequence[Any]) -> Flow[list[Any]]:
-        """Waits for the end of a transaction: the error says that the session was lost, if it was."""
+        """Waits for the end of a transaction: the error is that the session was lost, if it was."""
         try:
             return (yield from each(tickets))
         except Error:
@@ -256,7 +256,7 @@ class Transactions(Ends, ABC):
     """What ``transaction()`` takes of isolation, read_only and deferrable."""
 
     def modes_of(self, isolation: str | None, read_only: bool | None, deferrable: bool | None) -> Modes | None:
-        """The modes of a block's own transaction, those of the session where it says nothing; None for all of them.
+        """The modes of a block's own transaction, those of the session where it has none; None for all of them.
 
         Raises NotSupportedError for what the database does not have, ProgrammingError for what is no isolation level.
         """
@@ -325,7 +325,7 @@ class Transactions(Ends, ABC):
         if self.wire.closed:
             if rollback:
                 if outer:
-                    # As the program wants it.
+                    # As the program has set it.
                     self.note_told()
                 return
             # It ended after the last statement: nothing was committed.

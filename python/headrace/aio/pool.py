@@ -490,7 +490,7 @@ class AsyncConnectionPool(AsyncPoolQueries, AsyncPoolFrames, LoopPoolWork[C]):
         finally:
             self._core.sever()
             self._settle()
-        # What ends meanwhile, an attempt to connect say, can begin to close a connection.
+        # What ends meanwhile, for example an attempt to connect, can begin to close a connection.
         last = max(loop.time() + defaults.POOL_SEVER_TIMEOUT, deadline)
         while self._tasks and (left := last - loop.time()) > 0:
             await asyncio.wait(self._tasks, timeout=left)

@@ -29,15 +29,15 @@ class Turn:
 
 @dataclass(frozen=True)
 class Resolve:
-    """The addresses of a host are wanted."""
+    """Requests the addresses of a host."""
 
     host: str
     port: int
 
 
 class Try:
-    """A session with these options of the engine is wanted. The wire that was made for it is left here, whether the
-    attempt succeeds or fails: only it knows whether the server asks questions at login."""
+    """Requests a session with these options of the engine. The wire that was made for it is left here, whether the
+    attempt succeeds or fails: only it has what the server has asked at login."""
 
     def __init__(self, options: dict[str, Any]) -> None:
         self.options = options

@@ -45,7 +45,7 @@ def call_statement(name: str, count: int) -> str:
 
 
 def signature(routine: str) -> str:
-    """A routine's signature as the fast path wants it.
+    """A routine's signature as the fast path takes it.
 
     >>> signature("audit.total(integer, date)")
     'function audit.total(integer, date)'

@@ -144,7 +144,7 @@ class LobState:
         return sent
 
     def seeking(self, offset: int, whence: int) -> Flow[int]:
-        """Sets the place of the next read or write; only from the end it takes the server to know where that is."""
+        """Sets the place of the next read or write; only from the end a request is needed, for the size."""
         self.check()
         if whence not in (os.SEEK_SET, os.SEEK_CUR, os.SEEK_END):
             raise ValueError(f"whence {whence} is none of 0, 1, 2")

@@ -136,7 +136,7 @@ class ConnectOptions(ReusableOptions):
         return [Target(self.host or "localhost", self.port or defaults.INFORMIX_PORT, self.server, tls)]
 
     def wire_options(self, address: tuple[str, int], target: Target) -> dict[str, Any]:
-        """What the engine wants to know, for one address of one server."""
+        """The options of the engine, for one address of one server."""
         sslmode = self.sslmode or ("verify-full" if target.tls else "disable")
         return {
             **self.host_independent,

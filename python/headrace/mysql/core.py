@@ -60,7 +60,7 @@ STREAMING: Final = (
 
 class SessionState(NamedTuple):
     """What the server has reported of a session, as far as its ``session_track_...`` variables make it report. None is
-    what it never said."""
+    what it has never reported."""
 
     schema: str | None
     """The current database."""
@@ -219,7 +219,7 @@ class MySqlCore(Core):
 
     def _texts_out(self, name: str, result: Result, places: list[int]) -> Flow[list[str | None]]:
         """What OUT parameters are as text, None for those that are none. MySQL sends text in the parameter's own
-        character set, and says that it is binary; it only does not say BINARY of it too."""
+        character set, and is marked as binary, without the flag BINARY."""
         texts: list[str | None] = [None] * len(places)
         if result.columns is None or not result.rows:
             return texts
@@ -249,7 +249,7 @@ class MySqlCore(Core):
         return dict(rows)
 
     def _parameters_of(self, name: str, column: str, which: str) -> Flow[list[Any]]:
-        """The places, from 0 and in order, of some of a procedure's parameters, and what the catalog says of each."""
+        """The places, from 0 and in order, of some of a procedure's parameters, and what the catalog has of each."""
         schema, dot, routine = name.rpartition(".")
         result = yield self.wire.execute(
             f"SELECT ordinal_position - 1, {column} FROM information_schema.parameters WHERE {which} "
@@ -413,7 +413,7 @@ _UNSIGNED = 32
 
 
 def _is_plain(base: str, flags: int, length: int, precision: int | None) -> bool | None:
-    """Whether the name of a type means the same everywhere; None where the name alone tells."""
+    """Whether the name of a type means the same everywhere; None where the name alone decides."""
     if precision is not None:
         return precision <= DIGITS
     if base.endswith("int"):

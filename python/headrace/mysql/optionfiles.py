@@ -32,7 +32,7 @@ class Option(NamedTuple):
 def read_options(
     file: str | None, groups: Sequence[str], environ: Mapping[str, str], home: Path | None
 ) -> list[Option]:
-    """The options of these groups, in the order of the files: of a later one that says the same, the last counts.
+    """The options of these groups, in the order of the files: of several of one option the last counts.
 
     ``file`` is the only one to read; without it they are :data:`headrace.defaults.MYSQL_OPTION_FILES`.
 

@@ -1,6 +1,6 @@
 """What to connect to: keywords as MySQLdb and PyMySQL spell them, a URL, option files and the environment.
 
-Sources, the first that says something wins: keyword arguments, the URL, the login path, the option files, the
+Sources, the first that has a setting wins: keyword arguments, the URL, the login path, the option files, the
 environment (MYSQL_*), defaults."""
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ CHOICES: Final[dict[str, tuple[str, ...]]] = {
     "compression": ("zlib", "zstd", "uncompressed"),
 }
 
-# Keywords of MySQLdb and PyMySQL that say what is so anyway, with the values for which that holds.
+# Keywords of MySQLdb and PyMySQL that set what is so anyway, with the values for which that holds.
 _WITHOUT_EFFECT: Final[dict[str, tuple[Any, ...]]] = {
     "use_unicode": (True, None, "1", "true", "on", "yes"),
     "named_pipe": (False, None, "0", "false", "off", "no"),
@@ -168,7 +168,7 @@ class ConnectOptions(ReusableOptions):
     tcp_user_timeout: float = 0.0
 
     def wire_options(self, address: tuple[str, int] | None, server_name: str, password: str | None) -> dict[str, Any]:
-        """What the engine wants to know, for one address; None is the Unix socket."""
+        """The options of the engine, for one address; None is the Unix socket."""
         return {
             **self.host_independent[address is None],
             "tcp": address,
@@ -276,7 +276,7 @@ def _is_said_anyway(name: str, value: Any) -> bool:
 
 
 def _add_all(settings: Settings, source: list[tuple[str, str, str]]) -> None:
-    """Adds what a source says and no earlier one did. Host and Unix socket are one setting: where to connect."""
+    """Adds the settings of a source that no earlier one has. Host and Unix socket are one setting: where to connect."""
     placed = {"host", "socket"} & settings.values.keys()
     for name, value, origin in source:
         if not (placed and name in ("host", "socket")):
@@ -312,7 +312,7 @@ def _option_files(settings: Settings, environ: Mapping[str, str], home: Path | N
 
 
 def _of_files(options: list[Option]) -> list[tuple[str, str, str]]:
-    """Options as keywords, of several that say the same only the last. Those of libmysqlclient that change nothing here
+    """Options as keywords, of several of one option only the last. Those of libmysqlclient that change nothing here
     are passed over; in our own group everything must be known."""
     found: dict[str, tuple[str, str, str]] = {}
     for option in options:
@@ -408,7 +408,7 @@ def _places(settings: Settings) -> tuple[tuple[tuple[str, int], ...], str | None
         port = int(text) if text.isascii() and text.isdigit() else (-1 if text else defaults.MYSQL_PORT)
         if not 0 <= port < 65536:
             raise ProgrammingError(f"port {text!r}{settings.origin('port')} is not a number from 1 to 65535")
-        # MySQLdb and PyMySQL take 0 for "not said".
+        # MySQLdb and PyMySQL take 0 for "not given".
         hosts.append((name or "localhost", port or defaults.MYSQL_PORT))
     return tuple(hosts), None
 

@@ -44,7 +44,7 @@ class Tls:
     only_tls13: bool = False
 
     def wire_options(self, *, local: bool) -> dict[str, Any]:
-        """What the engine wants to know. A Unix socket (``local``) is encrypted only where that was insisted on."""
+        """The options of the engine. A Unix socket (``local``) is encrypted only where that was insisted on."""
         mode = "DISABLED" if local and self.mode == "PREFERRED" else self.mode
         return {
             "tls": {"DISABLED": "no", "PREFERRED": "prefer"}.get(mode, "require"),

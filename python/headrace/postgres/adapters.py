@@ -1,4 +1,4 @@
-"""What a connection knows of the user's own types."""
+"""The types of the user that a connection has registered."""
 
 from __future__ import annotations
 

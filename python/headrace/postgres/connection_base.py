@@ -121,7 +121,7 @@ class PostgresBase(ConnectionBase[R]):
         self._adapters.restore(adapters)
 
     def _ends_itself(self) -> bool:
-        # One that is not prepared would be rolled back with the session: the commit is refused, and says so.
+        # One that is not prepared would be rolled back with the session: the commit is refused with that error.
         return self._core.tpc is not None and self._core.tpc_prepared
 
 

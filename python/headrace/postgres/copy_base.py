@@ -109,7 +109,7 @@ class CopyBase:
         self._exclusive: Any = None
         self._results: list[Result] | None = None
         self._failure: Exception | None = None
-        """What the server has answered, once the block was told it."""
+        """What the server has answered, once the block has got it."""
         self.rowcount = -1
 
     def set_types(self, types: Sequence[str]) -> None:

@@ -149,7 +149,7 @@ class ConnectionCore(Core):
         return True
 
     def has_savepoint(self, rollback: bool) -> bool:
-        """A RELEASE of what is gone says so."""
+        """A RELEASE of what is gone is an error."""
         return not rollback or self.wire.in_transaction()
 
     # two-phase commit
@@ -299,7 +299,7 @@ class ConnectionCore(Core):
                     # Imported here, since most programs never need it.
                     import logging
 
-                    # The statement that it came with is executed: an error would say that it is not.
+                    # The statement that it came with is executed: an error would mean that it is not.
                     logging.getLogger("headrace").exception("the notice handler %r has failed", handler)
 
     def notification(self) -> Notify | None:

@@ -29,7 +29,7 @@ def parse_text(conninfo: str) -> Pairs:
         return _keywords(conninfo)
     if scheme[1].lower() not in ("postgresql", "postgres"):
         raise ProgrammingError(f"the URL begins with {scheme[0]}; for PostgreSQL it begins with postgresql://")
-    # What JDBC's URLs say, and libpq understands.
+    # What JDBC's URLs have, by libpq's names.
     return [
         ("sslmode", "require") if (name, value) == ("ssl", "true") else (canonical(name), value)
         for name, value in parse_url(url[scheme.end() :])

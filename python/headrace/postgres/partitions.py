@@ -311,7 +311,7 @@ def _spread_bounds(
     if len(histogram) + len(commons) < 2:
         return [], []
     step = max(0.0, 1 - null_share - sum(frequencies)) / max(1, len(histogram) - 1)
-    # In the order of the column, which the server knows. Of equal values, that of the histogram goes first.
+    # In the order of the column, which is the server's. Of equal values, that of the histogram goes first.
     order = f"v::{type_name}" + (f" COLLATE {collation}" if collation else "")
     entries: list[Any] = connection.fetch(
         f"SELECT v, f FROM unnest(%s::text[], %s::float8[]) AS e (v, f) ORDER BY {order}, f",

@@ -1,6 +1,6 @@
 """What to connect to: URLs, keywords, environment, service file and passfile, as libpq reads them.
 
-Sources, the first that says something wins: keyword arguments, the conninfo string, the service file, the
+Sources, the first that has a setting wins: keyword arguments, the conninfo string, the service file, the
 environment (PG*), defaults. See "Database Connection Control Functions" in the PostgreSQL manual.
 """
 
@@ -266,7 +266,7 @@ def check_keyword(name: str, origin: str = "", before: str | None = None) -> Non
 def connect_options(
     conninfo: str = "", keywords: Mapping[str, Any] | None = None, environ: Mapping[str, str] | None = None
 ) -> ConnectOptions:
-    """Reads every source and checks what they say. A keyword argument of ``None`` says nothing.
+    """Reads every source and checks the settings. A keyword argument of ``None`` counts as not given.
 
     Raises ProgrammingError naming the keyword that is wrong, NotSupportedError for features that headrace does not
     have.

@@ -120,7 +120,7 @@ class Reading(ExclusiveUse):
         return self._asked[0]
 
     def rest(self) -> list[Any]:
-        """The tickets of all blocks that are not there yet, which nobody is going to ask for."""
+        """The tickets of all blocks that are not there yet, which are not going to be asked for."""
         left = [asked for asked in self._asked if not asked.done()]
         self._asked.clear()
         return left

@@ -1,4 +1,4 @@
-"""An asyncio connection with the blocking interface that SQLAlchemy's engine wants: each call waits in its greenlet."""
+"""An asyncio connection with the blocking interface that SQLAlchemy's engine needs: each call waits in its greenlet."""
 
 from __future__ import annotations
 

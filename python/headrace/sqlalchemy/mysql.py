@@ -238,7 +238,7 @@ class MySQLDialect_headrace(MySQLDialect):
         self._end_stream(dbapi_connection)
         super().do_rollback(dbapi_connection)  # type: ignore[no-untyped-call]
         if dbapi_connection.autocommit and not dbapi_connection.check_alive():
-            # No round trip has told the pool that it cannot be lent again.
+            # The pool has not learned by a round trip that it cannot be lent again.
             dbapi_connection.ping()
 
     def get_isolation_level_values(self, dbapi_conn: Any) -> Any:

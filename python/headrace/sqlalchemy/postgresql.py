@@ -56,7 +56,7 @@ _EXACT = (1700, 1231, 20, 21, 23, 26, 1005, 1007, 1016, 1028)
 _JSON_TYPES = (114, 3802)
 _INET_TYPES = (869, 650)
 
-# What statements say of their parameters
+# What statements report of their parameters
 
 
 class _String(sqltypes.String):
@@ -319,7 +319,7 @@ class _Schemas:
 
     def __init__(self) -> None:
         self._changes = 0
-        # Of each connection, how many it knows of.
+        # Of each connection, how many it has registered.
         self._known: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 
     def note_change(self) -> None:

@@ -17,7 +17,7 @@ DEFAULT_SETTINGS: Mapping[str, str] = {
     **SHARED_SETTINGS,
     "innodb_flush_log_at_trx_commit": "0",  # the directory is thrown away
 }
-"""What a started server has unless ``settings`` says otherwise."""
+"""What a started server has unless ``settings`` has other values."""
 INSTALL_HINT = (
     "install your system's package (Debian and Ubuntu: `apt-get install mariadb-server`, Fedora: `dnf install "
     "mariadb-server`, macOS: `brew install mariadb`)"
@@ -63,7 +63,7 @@ def mariadb(
         A context manager; its value is the running server.
 
     Raises:
-        ServerUnavailable: the programs are missing or do not start; the message says what to do.
+        ServerUnavailable: the programs are missing or do not start; the message has what to do.
     """
     based = [] if home is None else [f"--basedir={home}"]
     if home is None:

@@ -21,7 +21,7 @@ DEFAULT_SETTINGS: Mapping[str, str] = {
     "loose_mysqlx": "0",
     "secure_file_priv": "",
 }
-"""What a started server has unless ``settings`` says otherwise."""
+"""What a started server has unless ``settings`` has other values."""
 INSTALL_HINT = (
     "install MySQL's server, so that `mysqld` is in the PATH (Ubuntu: `apt-get install mysql-server-core-8.0`, Fedora: "
     "`dnf install community-mysql-server`, macOS: `brew install mysql`)"
@@ -89,7 +89,7 @@ def mysql(
         A context manager; its value is the running server.
 
     Raises:
-        ServerUnavailable: the program is missing or does not start; the message says what to do.
+        ServerUnavailable: the program is missing or does not start; the message has what to do.
     """
     program = MySQLInstallation.found() if installation is None else installation
     environment = {"LD_LIBRARY_PATH": str(program.libraries)} if program.libraries else {}

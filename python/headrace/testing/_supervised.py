@@ -104,7 +104,7 @@ def is_running(pid: int) -> bool:
 
 
 def free_port() -> int:
-    """A port on 127.0.0.1 that nobody listens on at this moment."""
+    """A port on 127.0.0.1 on which nothing listens at this moment."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port: int = probe.getsockname()[1]

@@ -68,7 +68,7 @@ def main() -> int:
     watch.register(sys.stdin.fileno(), select.POLLIN | select.POLLHUP)
     keep = False
     while True:
-        server.poll()  # reaps it, should it have died by itself; the starter then finds the log and says so
+        server.poll()  # reaps it, should it have died by itself; the starter then finds the log and reports it
         if watch.poll(POLL_MS):
             said = os.read(sys.stdin.fileno(), 4096)
             keep = keep or said.startswith(b"keep")

@@ -110,7 +110,7 @@ async def resolve(host: str, port: int, timeout: float | None) -> list[tuple[str
 
 
 async def lookup(host: str, port: int, timeout: float | None) -> list[tuple[str, int]]:
-    """What ``getaddrinfo`` says of a host, within ``timeout`` seconds (None: however long it takes).
+    """What ``getaddrinfo`` returns for a host, within ``timeout`` seconds (None: however long it takes).
 
     In a thread of its own: nothing ends that call, and the loop's executor is waited for when the loop ends.
 

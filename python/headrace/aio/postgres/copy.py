@@ -82,8 +82,8 @@ class AsyncCopy(CopyBase):
     # into the server
 
     async def _answer(self) -> list[Result]:
-        """The server's answer to the whole COPY. A block that was told it by an error, and goes on, is told it again at
-        its end: of a ticket it comes once."""
+        """The server's answer to the whole COPY. A block that goes on after it has raised that as an error
+        raises it again at its end: of a ticket it comes once."""
         if self._failure is not None:
             raise copied(self._failure)
         if self._results is not None:

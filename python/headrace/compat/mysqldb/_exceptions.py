@@ -71,7 +71,7 @@ _NUMBERS: Final[dict[type[Error], tuple[int, ...]]] = {
 }
 _BY_NUMBER: Final = {number: kind for kind, numbers in _NUMBERS.items() for number in numbers}
 _FIRST_NUMBER: Final = 1000
-"""What is below is nothing that a server says."""
+"""No server sends what is below."""
 SERVER_LOST: Final = 2013
 SERVER_GONE: Final = 2006
 CONNECTION_FAILED: Final = 2002

@@ -126,7 +126,7 @@ class BaseConnection:
 
     @contextlib.contextmanager
     def _next(self) -> Generator[mysql.Connection[Any]]:
-        """The same for what is sent to the server, after the error of an earlier statement that nobody was told of."""
+        """The same for what is sent to the server, after the error of an earlier statement that was not raised yet."""
         with self._busy() as connection:
             self._raise_failure()
             yield connection
@@ -170,7 +170,7 @@ class BaseConnection:
             try:
                 results = self._execute(connection, text)
             except errors.DatabaseError as error:
-                # The statements before the one that failed have results; that it did is for next_result() to say, or
+                # The statements before the one that failed have results; that it did is raised by next_result(), or
                 # for whatever is done instead.
                 results = error.__dict__.pop("_results", None)
                 if not results or error.sqlcode == infile.REJECTED:
@@ -387,7 +387,7 @@ class BaseConnection:
     # literals
 
     def escape_string(self, value: str | bytes | bytearray) -> bytes:
-        """Text or bytes with what would end or change a string escaped, as this session's SQL mode wants it."""
+        """Text or bytes with what would end or change a string escaped, as this session's SQL mode requires."""
         if not self._session()["backslash_escapes"]:
             return (str.encode(value) if isinstance(value, str) else bytes(value)).replace(b"'", b"''")
         return converters.escape_string(value)

@@ -52,7 +52,7 @@ def Bool2Str(value: bool, conversions: Any) -> bytes:
 
 
 def Thing2Str(value: Any, conversions: Any) -> str:
-    """What ``str`` says, as it is."""
+    """What ``str`` returns, as it is."""
     return str(value)
 
 
@@ -198,7 +198,7 @@ def _single(value: float, decimals: int) -> str:
 
 
 def reader(field: Any, conversions: Mapping[Any, Any], use_unicode: bool, charset: str) -> Callable[[Any], Any] | None:
-    """What turns the decoded values of a column into what its user wants; None where they are that already."""
+    """What turns the decoded values of a column into what its user has asked for; None where they are that already."""
     _name, kind, base, flags, collation, length, decimals, *_ = field
     asked = conversions.get(kind)
     if not callable(asked) and asked is not None:

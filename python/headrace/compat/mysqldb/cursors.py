@@ -399,7 +399,7 @@ class CursorUseResultMixIn(BaseCursor):
     def _do_get_result(self, db: Any) -> None:
         super()._do_get_result(db)
         if self._result is not None:
-            self.rowcount = -1  # Nobody knows how many there are until all are read.
+            self.rowcount = -1  # How many there are is unknown until all are read.
 
     def _post_get_result(self) -> None:
         self._rows = list(self._result.fetch_row(0, self._fetch_type)) if self._result is not None else []
