@@ -57,10 +57,15 @@ if TYPE_CHECKING:
         ConnectionPool("", reset="all")  # type: ignore[call-overload]  # pyright: ignore[reportArgumentType,reportCallIssue]
 
     def requests(pg: PostgresWire, my: MySqlWire, ifx: InformixWire, cub: CubridWire) -> None:
-        assert_type(pg.wait(pg.execute("select")), Result)
-        assert_type(pg.wait(pg.script("select")), list[Result])
-        assert_type(my.wait(my.execute("select")), Result | list[Result])
-        assert_type(my.wait(my.query("select")), list[Result])
-        assert_type(ifx.wait(ifx.execute("select")), Result)
-        assert_type(cub.wait(cub.execute("select")), Result)
-        assert_type(pg.wait(pg.drained()), None)
+        executed = pg.wait(pg.execute("select"))
+        assert_type(executed, Result)
+        script = pg.wait(pg.script("select"))
+        assert_type(script, list[Result])
+        called = my.wait(my.execute("call f()"))
+        assert_type(called, Result | list[Result])
+        query = my.wait(my.query("select"))
+        assert_type(query, list[Result])
+        declared = ifx.wait(ifx.declare(1, "select"))
+        assert_type(declared, Result)
+        plan = cub.wait(cub.plan("select"))
+        assert_type(plan, Result)

@@ -31,7 +31,7 @@ def arrow_result(outcome: Result | list[Result]) -> tuple[Result, ArrowResult | 
     for one in results:
         rows: object = one.rows
         # What the request was given to collect its rows.
-        if isinstance(rows, ArrowSink):
+        if isinstance(rows, ArrowSink):  # pyright: ignore[reportUnnecessaryIsInstance]
             return one, rows.result()
     return results[0], None
 
