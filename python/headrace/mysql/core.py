@@ -180,7 +180,13 @@ class MySqlCore(Core):
     def session_state(self) -> SessionState:
         """What the server has reported of the session."""
         known = self.wire.session()
-        return SessionState(**{name: known[name] for name in SessionState._fields})
+        return SessionState(
+            known["schema"],
+            known["variables"],
+            known["gtids"],
+            known["transaction_state"],
+            known["transaction_characteristics"],
+        )
 
     # procedures
 

@@ -12,7 +12,7 @@ from ..._shared.limits import Until, checked_seconds
 
 
 class Overdue(Exception):
-    """The time of a wait is up. What was waited for has not ended: nobody but the waiting task is told."""
+    """The time of a wait is up. What was waited for has not ended: only the waiting task is informed."""
 
 
 class Deadlines:
@@ -39,7 +39,7 @@ class Deadlines:
 
     def begin(self, future: Any, limit: float | Until) -> None:
         """``future`` is waited for, until ``limit`` at most: then it has the exception :class:`Overdue`, unless it is
-        done. A cancellation that comes before its task is told still counts. Raises what
+        done. A cancellation that comes before its task is resumed still counts. Raises what
         :func:`headrace._shared.limits.checked_seconds` raises."""
         if type(limit) is float or type(limit) is int:
             try:
@@ -60,7 +60,7 @@ class Deadlines:
         self._ends[future] = end
 
     def stop(self) -> None:
-        """The connection is closed: what is still waited for is told so."""
+        """The connection is closed: what is still waited for fails with that."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer, self._due = None, math.inf
@@ -81,7 +81,7 @@ class Deadlines:
                 first = min(first, end)
             elif not future.done():
                 future.set_exception(Overdue())
-                # Retrieved: the task may be cancelled before it is told.
+                # Retrieved: the task may be cancelled before it is resumed.
                 future.exception()
         if first < math.inf:
             self._set(first)

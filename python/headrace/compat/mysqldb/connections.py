@@ -140,7 +140,7 @@ class BaseConnection:
         finally:
             del failure
 
-    def _session(self) -> dict[str, Any]:
+    def _session(self) -> Mapping[str, Any]:
         with self._busy() as connection:
             return connection._core.wire.session()
 
