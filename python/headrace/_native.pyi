@@ -36,6 +36,7 @@ __all__ = [
     "error_class",
     "is_optimised",
     "makes_decimals",
+    "may_write",
 ]
 
 ARROW_BATCH_BYTES: Final[int]

@@ -75,7 +75,7 @@ class PartitionPlan:
     def _lent(self, part: Partition) -> Partition:
         """A partition for the program, which keeps the plan, and its snapshot with it. The plan's own do not: a cycle
         is collected later than it is dropped."""
-        return part.lent(self)
+        return part._with_plan(self)
 
     def __array__(self, *_: Any, **__: Any) -> NoReturn:
         """Refuses to be values of NumPy: pandas would make a frame of the partitions, and not of their rows."""

@@ -66,7 +66,7 @@ class Partition:
     _plan: ClassVar[object] = None
     """What keeps the snapshot, of a partition that was lent; not a field, as those are compared, and hashed by Dask."""
 
-    def lent(self, plan: object) -> Partition:
+    def _with_plan(self, plan: object) -> Partition:
         """The same partition, which keeps a plan as long as it is in this process."""
         part = replace(self)
         part.__dict__["_plan"] = plan
@@ -103,7 +103,7 @@ class Partition:
             selected = tuple(quoted(name, self.quote).replace("%", self.percent) for name in columns)
         else:
             selected = tuple(self.selected[self.columns.index(name)] for name in columns)
-        return replace(self, columns=tuple(columns), selected=selected).lent(self._plan)
+        return replace(self, columns=tuple(columns), selected=selected)._with_plan(self._plan)
 
     def __repr__(self) -> str:
         return f"<Partition {self.number}: {self.sql}>"

@@ -406,7 +406,7 @@ def description(core: ConnectionCore, columns: Columns) -> list[Column]:
     return out
 
 
-class Session(ConnectionCore):
+class AttemptSession(ConnectionCore):
     """A session that an attempt to connect has opened."""
 
     def close(self) -> None:

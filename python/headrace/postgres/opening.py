@@ -13,7 +13,7 @@ from .._shared.opening import lookup, open_wire, overdue, password_of
 from ..rows import Row, RowFactory, tuple_row
 from .attempts import Resolve, Step, Try, attempts, read_only_answer
 from .connection import Connection
-from .core import ConnectionCore, Session
+from .core import AttemptSession, ConnectionCore
 from .settings import ConnectOptions, known
 
 T = TypeVar("T")
@@ -139,4 +139,4 @@ def _open(step: Try, options: ConnectOptions) -> ConnectionCore:
     wire_options = {**step.options, "password": password_of(options.password_for(step.host))}
     wire = PostgresWire(wire_options)
     open_wire(wire, timeout)
-    return Session(wire, options, wire_options)
+    return AttemptSession(wire, options, wire_options)

@@ -10,7 +10,7 @@ from ... import errors
 from ..._native import PostgresWire
 from ..._shared.opening import overdue
 from ...postgres.attempts import Resolve, Step, Try, attempts, read_only_answer
-from ...postgres.core import ConnectionCore, Session
+from ...postgres.core import AttemptSession, ConnectionCore
 from ...postgres.settings import ConnectOptions, known
 from ...rows import Row, RowFactory, tuple_row
 from .._shared.opening import lookup, open_wire, password_of
@@ -138,4 +138,4 @@ async def _open(step: Try, options: ConnectOptions) -> ConnectionCore:
     wire_options = {**step.options, "password": await password_of(options.password_for(step.host))}
     wire = PostgresWire(wire_options, asyncio.get_running_loop())  # blocking: wire = PostgresWire(wire_options)
     await open_wire(wire, wire_options, timeout)  # blocking: open_wire(wire, timeout)
-    return Session(wire, options, wire_options)
+    return AttemptSession(wire, options, wire_options)
