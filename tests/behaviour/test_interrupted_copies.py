@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import headrace
-from headrace._shared.core import Gate
+from headrace._shared.core import ExclusiveGuard
 from headrace.postgres.copy import Copy
 from headrace.types import TransactionStatus
 
@@ -45,7 +45,7 @@ def _copy(conn: headrace.Connection[Any], statement: str) -> None:
             copy.write(b"1\n")
 
 
-BEGIN: Any = Gate.__init__
+BEGIN: Any = ExclusiveGuard.__init__
 END: Any = Copy.__exit__
 
 
