@@ -125,7 +125,10 @@ pub const KEPT_REQUEST_BYTES: usize = 4096;
 /// Pairs of a read buffer and a write buffer, each of at most [`SMALL`] bytes, that a thread keeps for the next client that
 /// needs some.
 pub const SPARE_BUFFERS: usize = 8;
-/// Tables of what is under way between a client and its server connection that a thread keeps for the next client that needs some.
+/// Entries of a table of what is under way between a client and its server connection for which the client keeps memory
+/// when it has none.
+pub const KEPT_ENTRIES: usize = 8;
+/// Larger tables of replies that are to come which a thread keeps for the next client that pipelines.
 pub const SPARE_TABLES: usize = 8;
 /// Entries for which such a table may have memory to be kept.
 pub const SPARE_REPLIES: usize = 1024;

@@ -55,8 +55,9 @@ pub struct Pooled<S: ServerConnection> {
 pub(super) struct Kept<S: ServerConnection> {
     /// When it was last used.
     pub(super) used: Instant,
-    /// How long it is used, and of which longest time that is a part.
-    lifetime: (Duration, Duration),
+    /// When it is to be replaced, where connections are used this long, and which part of that this one is.
+    ends: Instant,
+    longest: Duration,
     part: f64,
     pub(super) open: Arc<OpenServer>,
     stats: Arc<Stats>,
@@ -77,8 +78,9 @@ impl<S: ServerConnection> Kept<S> {
         pool.stats.opened.add(1);
         let open = pool.stats.servers.enter(server.address(), server.process_id(), passed);
         Self {
-            used: Instant::now(),
-            lifetime: (Duration::ZERO, Duration::ZERO),
+            used: open.opened,
+            ends: open.opened,
+            longest: Duration::ZERO,
             part: Database::part_of_lifetime(),
             open,
             stats: Arc::clone(&pool.stats),
@@ -88,10 +90,10 @@ impl<S: ServerConnection> Kept<S> {
 
     /// Returns true if the connection is to be replaced, where connections are used this long.
     pub(super) fn is_old(&mut self, now: Instant, longest: Duration) -> bool {
-        if self.lifetime.1 != longest {
-            self.lifetime = (longest.mul_f64(self.part), longest);
+        if self.longest != longest {
+            (self.longest, self.ends) = (longest, self.open.opened + longest.mul_f64(self.part));
         }
-        now.saturating_duration_since(self.open.opened) >= self.lifetime.0 || self.open.is_over()
+        now >= self.ends || self.open.is_over()
     }
 }
 

@@ -3,8 +3,10 @@
 use super::names::Change;
 use super::portals::Portal;
 use super::spliced::Spliced;
+use crate::limits::{KEPT_ENTRIES, SPARE_REPLIES, SPARE_TABLES};
 use crate::postgres::description::Description;
 use crate::postgres::statements::Statement;
+use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
@@ -84,6 +86,11 @@ impl Expected {
     }
 }
 
+thread_local! {
+    /// Queues of clients that have pipelined, with nothing in them.
+    static SPARE: RefCell<Vec<VecDeque<Expected>>> = const { RefCell::new(Vec::new()) };
+}
+
 /// The replies to what was sent.
 #[derive(Debug, Default)]
 pub struct Replies {
@@ -98,6 +105,9 @@ impl Replies {
     pub fn push(&mut self, expected: Expected) {
         self.owed += usize::from(!expected.is_put_in());
         self.groups += usize::from(expected.ends_group());
+        if self.queue.len() == self.queue.capacity() {
+            self.grow();
+        }
         self.queue.push_back(expected);
     }
 
@@ -132,9 +142,29 @@ impl Replies {
         self.queue.is_empty()
     }
 
-    /// For how many there is memory.
-    pub fn capacity(&self) -> usize {
-        self.queue.capacity()
+    /// Memory for many is for who pipelines next on this thread, not for a client that waits for none.
+    pub fn give_memory_back(&mut self) {
+        if self.queue.capacity() <= KEPT_ENTRIES || !self.queue.is_empty() {
+            return;
+        }
+        let queue = std::mem::take(&mut self.queue);
+        SPARE.with_borrow_mut(|spare| {
+            if queue.capacity() <= SPARE_REPLIES && spare.len() < SPARE_TABLES {
+                spare.push(queue);
+            }
+        });
+    }
+
+    /// There is no room for another one.
+    #[cold]
+    fn grow(&mut self) {
+        if self.queue.len() >= KEPT_ENTRIES
+            && let Some(mut spare) = SPARE.with_borrow_mut(Vec::pop)
+            && spare.capacity() > self.queue.len()
+        {
+            spare.extend(self.queue.drain(..));
+            self.queue = spare;
+        }
     }
 
     pub fn len(&self) -> usize {

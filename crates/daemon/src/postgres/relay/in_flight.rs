@@ -3,10 +3,9 @@
 use super::ServerState;
 use super::expected::Replies;
 use super::portals::Portals;
-use crate::limits::{SPARE_REPLIES, SPARE_TABLES};
+use crate::limits::KEPT_ENTRIES;
 use crate::postgres::description::Description;
 use crate::postgres::statements::{ById, Statement};
-use std::cell::RefCell;
 use std::sync::Arc;
 
 /// Messages that were passed on, and what follows from them until they are answered: nothing of it is left when the
@@ -35,40 +34,16 @@ pub struct InFlight {
     pub parameters: Vec<u8>,
 }
 
-thread_local! {
-    /// Those of clients that have no server connection: nothing is in them but memory.
-    static SPARE: RefCell<Vec<InFlight>> = const { RefCell::new(Vec::new()) };
-}
-
 impl InFlight {
-    /// The client has a server connection: it takes the memory that another client has given back, if it has none.
-    pub fn take_memory(&mut self) {
-        if self.replies.capacity() == 0
-            && let Some(spare) = SPARE.with_borrow_mut(Vec::pop)
-        {
-            *self = spare;
-        }
-    }
-
-    /// The client has no server connection, and nothing is under way: the memory is for who comes next on this thread.
+    /// Nothing is under way, and the client has no server connection: tables that have grown are not kept for it.
     pub fn give_memory_back(&mut self) {
-        let is_empty = self.replies.is_empty() && self.altered.is_empty() && self.awaited.is_empty();
-        if !is_empty || self.deallocating.is_some() {
-            return;
+        self.replies.give_memory_back();
+        if self.portals.capacity() > KEPT_ENTRIES {
+            self.portals = Portals::default();
         }
-        let mut empty = std::mem::take(self);
-        empty.portals.clear();
-        empty.parameters.clear();
-        (empty.awaits_effects, empty.ends_block, empty.creates, empty.flush_sent) = (false, false, false, false);
-        let is_usual = empty.replies.capacity() <= SPARE_REPLIES
-            && empty.altered.capacity() <= SPARE_REPLIES
-            && empty.portals.capacity() <= SPARE_REPLIES
-            && empty.parameters.capacity() <= SPARE_REPLIES;
-        SPARE.with_borrow_mut(|spare| {
-            if is_usual && spare.len() < SPARE_TABLES {
-                spare.push(empty);
-            }
-        });
+        if self.altered.is_empty() && self.altered.capacity() > KEPT_ENTRIES {
+            self.altered = ById::default();
+        }
     }
 
     /// A Parse or Close of a statement is sent in this group.

@@ -19,7 +19,6 @@ const UNCLEAR_RESET: &str = "a RESET in a text that can be read in two ways, or 
 impl Relay {
     /// Gives the server connection that was just lent this client's settings, ahead of the client's own messages.
     pub fn adapt(&mut self, server: &mut ServerState, output: &mut WriteBuffer) {
-        self.in_flight.take_memory();
         self.give_settings(server, output);
     }
 
