@@ -5,6 +5,7 @@ MySQL settles the types of parameters when it prepares a statement, and converts
 
 from __future__ import annotations
 
+import contextlib
 import datetime as dt
 import decimal
 from collections.abc import Iterator
@@ -163,6 +164,40 @@ def test_text_that_a_column_cannot_hold_is_a_data_error(my: Any) -> None:
         with pytest.raises(errors.DataError):
             my.execute("insert into narrow values (?)", ("\u4e2d",))
     assert my.fetch("select * from narrow") == []
+
+
+@pytest.mark.parametrize("column", ["bit(9)", "bit(64)", "time(6)", "time", "date", "datetime(3)", "timestamp null"])
+def test_what_is_stored_as_bits_or_times_does_not_depend_on_what_was_before(my_url: str, column: str) -> None:
+    values: list[Any] = ["12", "7", "-7", "12", b"5", "5 ", 5, "12", "x", True, 2**64 - 1, 101, 20240229, 1.5, None]
+    values += [decimal.Decimal("101.5"), -1, dt.timedelta(hours=1), dt.date(2024, 2, 29), "12", b"12"]
+    insert = "insert into bits_or_times (v, n) values (?, ?)"
+    stored: list[Any] = []
+    for prepared in (True, False):
+        with headrace.mysql.connect(my_url, autocommit=True, prepared=prepared) as conn:
+            fresh(conn, f"table bits_or_times (n int, v {column})")
+            for n, value in enumerate(values):
+                with contextlib.suppress(errors.DatabaseError):
+                    conn.execute(insert, (value, n))
+            stored.append(conn.fetch("select n, hex(v), v from bits_or_times order by n"))
+    assert stored[0] == stored[1]
+
+
+@pytest.mark.parametrize("before", ["int", "double", "decimal(20,2)", "datetime(6)", "time(6)", "year", "bit(8)"])
+@pytest.mark.parametrize("statement", ["insert into became values (?)", "update became set v = ?"])
+def test_text_is_stored_as_text_after_another_session_has_made_the_column_one_of_text(
+    my: Any, my_url: str, before: str, statement: str
+) -> None:
+    texts = ["007", "1e3", "2024-02-29 10:11:12.123456", "10:11:12.123456", "1.50"]
+    first = {"datetime(6)": "2024-02-29 01:02:03.5", "time(6)": "01:02:03.5", "year": "2024", "bit(8)": "a"}
+    for text in texts:
+        fresh(my, f"table became (v {before})")
+        with headrace.mysql.connect(my_url, autocommit=True) as conn:
+            conn.execute(statement, (first.get(before, "5"),))
+            my.execute("delete from became")
+            my.execute("alter table became modify v varchar(40)")
+            my.execute("insert into became values ('')")
+            conn.execute(statement, (text,))
+        assert my.fetchval("select max(v) from became") == text
 
 
 LACKING = "\u4e2d"

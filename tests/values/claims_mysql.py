@@ -360,6 +360,23 @@ def _(t: Trial) -> None:
 
 @says(
     PAGE,
+    "text that is stored in a column of numbers, bits, dates or times, and a number in one of dates or times",
+    on=MY,
+)
+def _(t: Trial) -> None:
+    for column, value, times in (
+        ("bit(16)", "12", 0), ("bit(16)", b"12", 0), ("bit(16)", 12, 1), ("int", "12", 0), ("int", 12, 1),
+        ("decimal(9,2)", "1.5", 0), ("double", decimal.Decimal(1), 1), ("time", 10203, 0), ("date", 20240229, 0),
+        ("date", dt.date(2024, 2, 29), 1), ("time", dt.timedelta(1), 1), ("date", "2024-02-29", 0), ("text", "a", 1),
+    ):  # fmt: skip
+        t.table(f"v {column}")
+        sql = f"insert into said values (?) -- {column}"
+        t.conn.execute(sql, (value,))
+        assert executed(t, sql, value) == times, (column, value)
+
+
+@says(
+    PAGE,
     "So is text with a character that its column's character set lacks, which MySQL refuses to bind (error 3988)",
     "with text beyond ASCII it always is from then on",
     "In a pipeline and with `on_server=True` the first such text is that error",

@@ -7,13 +7,15 @@
 //!
 //! The type of a parameter that is compared with a column is that of the column. A value of another family is converted
 //! otherwise than a literal: text for a column of dates that is no date, a time for a column of text, a number for a YEAR
-//! (9.7 is one). It is written as a literal.
+//! (9.7 is one). It is written as a literal. So is text that is stored in a column of numbers, bits or times: MySQL
+//! converts it to that type, also after another session has made the column one of text ("007" becomes "7"). And so are
+//! numbers for times: 2**64 - 1 would be a second before midnight.
 //!
 //! The parameter has the character set of its column, too, and text with a character that this one lacks is refused
 //! (error 3988), where a literal is compared, or is stored as the SQL mode says. Nothing tells the character set before:
 //! once a statement has been refused for it, text that is not ASCII is written as literals.
 
-use crate::sql::{Insert, Modes, Placement, placements};
+use crate::sql::{Insert, Modes, Placement, placements, verb};
 use crate::types::{ColumnType, Target};
 use headrace_core::{Parameters, Value, ValueKind};
 use std::sync::Mutex;
@@ -61,6 +63,21 @@ impl Family {
         matches!(self, Self::Integer | Self::Float | Self::Decimal)
     }
 
+    /// Returns true if a value is stored in a column as its literal is; the parameter has got this type for it.
+    fn is_stored_as(self, kind: ColumnType) -> bool {
+        match kind {
+            ColumnType::DATE | ColumnType::DATETIME | ColumnType::TIMESTAMP | ColumnType::TIME => {
+                self != Self::Text && !self.is_number()
+            }
+            ColumnType::TINY | ColumnType::SHORT | ColumnType::INT24 | ColumnType::LONG | ColumnType::LONGLONG => {
+                self != Self::Text
+            }
+            ColumnType::FLOAT | ColumnType::DOUBLE | ColumnType::NEWDECIMAL => self != Self::Text,
+            ColumnType::BIT | ColumnType::YEAR => self != Self::Text,
+            _ => true,
+        }
+    }
+
     /// Returns true if a value is compared with a column as its literal is; the parameter has got this type for it.
     fn is_compared_as(self, kind: ColumnType) -> bool {
         match kind {
@@ -98,6 +115,8 @@ pub(super) struct Binding {
     families: Mutex<Vec<Option<Family>>>,
     /// Every parameter is the value of a column, and gets its type: any number is accepted unchanged.
     stored: bool,
+    /// It is the call of a procedure: callproc() binds what is an argument.
+    calls: bool,
     /// What the statement does with each parameter; empty if that is more than to store it or to compare it.
     placements: Vec<Placement>,
     /// The types that the server has given the parameters.
@@ -123,7 +142,8 @@ impl Binding {
     pub fn new(sql: &str, modes: Modes, kinds: Vec<ColumnType>) -> Self {
         let stored = Insert::new(sql, modes).is_some_and(|insert| insert.is_bare());
         let placements = placements(sql, modes).unwrap_or_default();
-        Self { families: Mutex::default(), stored, placements, kinds, is_narrow: AtomicBool::new(false) }
+        let calls = verb(sql).is_none_or(|verb| verb.eq_ignore_ascii_case("call"));
+        Self { families: Mutex::default(), stored, calls, placements, kinds, is_narrow: AtomicBool::new(false) }
     }
 
     /// A text was refused for the character set of its parameter.
@@ -150,13 +170,6 @@ impl Binding {
 
     /// How a row is sent; notes its types if it is bound.
     pub fn sending<P: Parameters>(&self, row: &P) -> Sending {
-        let family = |at| row.get(at).ok().and_then(|value| Family::of(&value));
-        let compared = self.placements.iter().zip(&self.kinds).enumerate().take(row.count());
-        for (at, (placement, kind)) in compared {
-            if *placement == Placement::Compared && family(at).is_some_and(|family| !family.is_compared_as(*kind)) {
-                return Sending::Written;
-            }
-        }
         if self.is_narrow.load(Ordering::Relaxed)
             && (0..row.count()).any(|at| row.get(at).is_ok_and(|value| is_beyond_ascii(&value)))
         {
@@ -167,7 +180,10 @@ impl Binding {
             bound.resize(row.count(), None);
         }
         for (at, bound) in bound.iter_mut().enumerate().take(row.count()) {
-            let Some(family) = family(at) else { continue };
+            let Some(family) = row.get(at).ok().and_then(|value| Family::of(&value)) else { continue };
+            if !self.keeps(at, family) {
+                return Sending::Written;
+            }
             let taken = bound.is_none_or(|bound| {
                 let number = self.stored && bound.is_number() && family.is_number();
                 bound == family || number
@@ -178,5 +194,14 @@ impl Binding {
             *bound = Some(family);
         }
         Sending::Bound
+    }
+
+    /// Returns true if a value of this family means bound to parameter `at` what its literal would mean there.
+    fn keeps(&self, at: usize, family: Family) -> bool {
+        match (self.placements.get(at), self.kinds.get(at)) {
+            (Some(Placement::Compared), Some(kind)) => family.is_compared_as(*kind),
+            (Some(Placement::Stored), Some(kind)) if !self.calls => family.is_stored_as(*kind),
+            _ => true,
+        }
     }
 }
