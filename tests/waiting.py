@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from concurrent.futures import Future
 from typing import Any
 
-SECONDS = 30.0
+SECONDS = 60.0
 """How long a test waits for what must come true."""
 
 AsyncEvent = asyncio.Event

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+import headrace
 import headrace.mysql
 from headrace.types import TransactionStatus
 

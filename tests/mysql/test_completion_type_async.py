@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+import headrace.aio
 import headrace.aio.mysql
 import headrace.mysql
 from headrace.types import TransactionStatus
@@ -109,6 +110,34 @@ async def test_what_is_in_flight_after_the_first_end_is_committed(
             await conn.execute(INSERT, (5,))
             assert not is_open(conn)
             assert committed(table) == list(range(6))
+
+
+async def test_what_was_executed_in_a_chained_transaction_is_committed_by_the_next_end(
+    table: headrace.mysql.Connection[Any], my_url: str
+) -> None:  # asyncio only
+    async def chain(conn: headrace.aio.mysql.AsyncConnection[Any], *values: int) -> None:
+        # Prepared before: otherwise it would be executed once the end is answered.
+        await conn.execute(INSERT, (values[0],))
+        await conn.execute("begin")
+        await asyncio.gather(conn.commit(), *(conn.execute(INSERT, (n,)) for n in values[1:]))
+
+    with chained_by_default(table):
+        async with await headrace.aio.mysql.connect(my_url, autocommit=True) as conn:
+            await chain(conn, 1, 2)
+            assert is_open(conn)
+            await conn.commit()
+            assert committed(table) == [1, 2]
+            assert not is_open(conn)
+        async with await headrace.aio.mysql.connect(my_url, autocommit=True) as conn:
+            await chain(conn, 3, 4)
+            async with conn.transaction():
+                await conn.execute(INSERT, (5,))
+            assert committed(table) == [1, 2, 3, 4, 5]
+        pooled: Any = headrace.aio.AsyncConnectionPool(my_url, min_size=1, max_size=1, kwargs={"autocommit": True})
+        async with pooled as pool:
+            async with pool.connection() as conn:
+                await chain(conn, 6, 7)
+            assert committed(table) == [1, 2, 3, 4, 5, 6, 7]
 
 
 @pytest.mark.parametrize("by_default", [False, True])

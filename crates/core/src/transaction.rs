@@ -22,6 +22,7 @@ crate::names! {
         Failed = "a transaction is open that has failed, or that the server has ended by itself: only a rollback will do",
         Doubtful = "an error may have ended the transaction, or not: MySQL's errors do not tell",
         Chained = "the server has chained a transaction to one that the driver has ended: it is ended before the next request",
+        Continued = "what was in flight behind the driver's end was executed in a chained transaction: it is committed before the next request",
     }
 }
 
@@ -33,6 +34,7 @@ crate::names! {
         Failed = "the server reports a transaction that has failed, or has ended it by itself",
         Doubted = "an error comes without a report, after which there may be none",
         Chained = "the driver's end of the transaction is answered, and reports another one",
+        Continued = "the reply to what was in flight behind that end reports the chained transaction",
         Ended = "the server reports that none is open, or has answered its end; or its beginning was refused",
     }
 }
@@ -53,6 +55,7 @@ pub static TRANSITIONS: Transitions<Reported, Event> = {
             (Failed, Event::Begun, Open),
             (Doubtful, Event::Begun, Open),
             (Chained, Event::Begun, Open),
+            (Continued, Event::Begun, Open),
             (Idle, Event::Failed, Failed),
             (Declared, Event::Failed, Failed),
             (Open, Event::Failed, Failed),
@@ -61,16 +64,21 @@ pub static TRANSITIONS: Transitions<Reported, Event> = {
             (Open, Event::Doubted, Doubtful),
             (Doubtful, Event::Doubted, Doubtful),
             (Chained, Event::Doubted, Chained),
+            (Continued, Event::Doubted, Continued),
             (Idle, Event::Chained, Chained),
             (Open, Event::Chained, Chained),
             (Doubtful, Event::Chained, Chained),
             (Chained, Event::Chained, Chained),
+            (Continued, Event::Chained, Chained),
+            (Chained, Event::Continued, Continued),
+            (Continued, Event::Continued, Continued),
             (Idle, Event::Ended, Idle),
             (Declared, Event::Ended, Idle),
             (Open, Event::Ended, Idle),
             (Failed, Event::Ended, Idle),
             (Doubtful, Event::Ended, Idle),
             (Chained, Event::Ended, Idle),
+            (Continued, Event::Ended, Idle),
         ],
     }
 };
@@ -85,9 +93,10 @@ impl Reported {
             (Event::Begun, _) => Self::Open,
             (Event::Failed, _) => Self::Failed,
             // It is ended in any case.
-            (Event::Doubted, Self::Chained) => Self::Chained,
+            (Event::Doubted, to_be_ended @ (Self::Chained | Self::Continued)) => to_be_ended,
             (Event::Doubted, _) => Self::Doubtful,
             (Event::Chained, _) => Self::Chained,
+            (Event::Continued, _) => Self::Continued,
             (Event::Ended, _) => Self::Idle,
         };
         TRANSITIONS.take(*self, event, to);
@@ -105,14 +114,20 @@ impl Reported {
     }
 
     /// What programs are told. A transaction that may have ended counts as open, one that the driver is about to end does
-    /// not.
+    /// not, unless something was executed in it: that is lost with the session.
     #[inline]
     pub fn status(self) -> TransactionStatus {
         match self {
             Self::Idle | Self::Chained => TransactionStatus::Idle,
-            Self::Declared | Self::Open | Self::Doubtful => TransactionStatus::InTransaction,
+            Self::Declared | Self::Open | Self::Doubtful | Self::Continued => TransactionStatus::InTransaction,
             Self::Failed => TransactionStatus::Failed,
         }
+    }
+
+    /// Returns true if the server has chained a transaction that the driver ends before the next request.
+    #[inline]
+    pub fn is_chained(self) -> bool {
+        matches!(self, Self::Chained | Self::Continued)
     }
 
     /// Returns true if a transaction, even a failed one, is open to programs.

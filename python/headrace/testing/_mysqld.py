@@ -20,7 +20,7 @@ from ._supervised import ServerUnavailable, end, free_port, is_running, supervis
 if TYPE_CHECKING:
     import pwd
 
-START_TIMEOUT_S = 60.0
+START_TIMEOUT_S = 120.0
 """Seconds that a server may take until it accepts connections."""
 PORT_ATTEMPTS = 4
 """Number of ports that are tried where another program takes the one that was free."""

@@ -28,7 +28,7 @@ SUPERUSER = "postgres"
 """Name of the superuser of a started server."""
 CERT_USER = "cert_user"
 """Role for which a TLS server's client certificate is made; the role itself is for the test to create."""
-START_TIMEOUT_S = 60.0
+START_TIMEOUT_S = 120.0
 """Seconds that a server may take until it accepts connections."""
 PORT_ATTEMPTS = 4
 """Number of ports that are tried where another program takes the one that was free."""

@@ -243,9 +243,10 @@ impl<H: CasHandler> Machine<H> {
     fn check_begun(&mut self, expect: Expect, error: Option<&ServerError>) -> Result<(), Fatal> {
         let is_of_rows = matches!(expect, Expect::Array { .. } | Expect::Texts { .. } | Expect::Each { .. });
         let executes = is_of_rows || matches!(expect, Expect::Execute | Expect::Joined | Expect::JoinedAgain);
-        let has_failed = self.transaction.reported() == Reported::Failed;
         let begins = self.info.is_active || (executes && error.is_none());
-        if begins && !has_failed {
+        // Of a block of the program nothing follows. Where none began the transaction, the next statement begins another.
+        let follows = executes && error.is_none() && self.queue.first().is_some_and(|pending| pending.slot.block == 0);
+        if begins && (follows || self.transaction.reported() != Reported::Failed) {
             self.transaction.on(Report::Begun);
         }
         if self.info.is_active || !(begins || self.transaction.reported() == Reported::Open) {

@@ -2,7 +2,7 @@
 
 use crate::support::session::Session;
 use crate::support::{done, error, fetched, frame, inserted, prepared, reply, selected};
-use headrace_core::{Discarded, IfUnsent, Modes, Session as _, TransactionStatus, Verb};
+use headrace_core::{Discarded, FatalKind, IfUnsent, Modes, Protocol as _, Session as _, TransactionStatus, Verb};
 use headrace_cubrid::machine::{Execute, Request, Rows};
 use headrace_testkit::{Completion, Shared, TestValue as V};
 
@@ -333,6 +333,22 @@ pub fn a_deadlock_leaves_a_block_that_has_failed() {
     session.sent();
     session.feed(&done(0)).unwrap();
     assert_eq!(session.machine.transaction(), TransactionStatus::Idle);
+}
+
+#[test]
+pub fn outside_of_a_block_the_statement_after_a_deadlock_begins_a_transaction() {
+    let mut session = with_insert(Session::in_block());
+    session.execute(INSERT, vec![V::Int(1)]);
+    session.feed(&error(1, -2, -72)).unwrap();
+    session.execute(INSERT, vec![V::Int(2)]);
+    session.feed(&inserted(1, 1)).unwrap();
+    assert_eq!(session.machine.transaction(), TransactionStatus::InTransaction);
+    assert!(!session.machine.may_be_released());
+    session.execute(INSERT, vec![V::Int(3)]);
+    session.sent();
+    // An error of another kind, after which the server says that none is open.
+    let lost = session.receive(&error(0, -2, -670)).unwrap_err();
+    assert_eq!(lost.kind, FatalKind::TransactionInDoubt);
 }
 
 /// A session in a transaction that is a block of the program, with [`INSERT`] in its cache.

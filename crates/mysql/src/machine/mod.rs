@@ -333,7 +333,9 @@ impl<H: MyHandler> headrace_core::Session for Machine<H> {
         }
         let is_on = !matches!(self.autocommit, Autocommit::OffDue | Autocommit::Off);
         let autocommits = is_on && self.session.status.contains(StatusFlags::AUTOCOMMIT);
-        self.queue.transaction_ahead(self.shares_transaction(), |pending| pending.request.effect(autocommits))
+        // One that is chained is ended before what comes next.
+        let is_open = self.shares_transaction() && !self.session.transaction.is_chained();
+        self.queue.transaction_ahead(is_open, |pending| pending.request.effect(autocommits))
     }
 
     fn forget_statements(&mut self) {

@@ -18,7 +18,7 @@ use headrace_core::Session as _;
 use headrace_core::protocol::Summary;
 use headrace_core::transaction;
 use headrace_core::verb::Effect;
-use headrace_core::{Fatal, Reported, WriteBuffer};
+use headrace_core::{Fatal, WriteBuffer};
 use std::sync::Arc;
 
 /// An expected reply.
@@ -359,7 +359,7 @@ impl<H: MyHandler> Machine<H> {
             }
             // What was in flight after the end has begun a transaction of its own, or may have.
             Some(request)
-                if self.session.transaction == Reported::Chained
+                if self.session.transaction.is_chained()
                     && !matches!(request.effect(autocommits), Effect::Keeps | Effect::MayEnd) =>
             {
                 self.session.transaction.on(transaction::Event::Begun);

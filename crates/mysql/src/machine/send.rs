@@ -107,7 +107,7 @@ impl<H: MyHandler> Machine<H> {
         }
         self.take_kill(write_buffer);
         self.send_settings(write_buffer);
-        if self.session.transaction == Reported::Chained {
+        if self.session.transaction.is_chained() {
             self.session.transaction.on(transaction::Event::Ended);
             self.own_query(&self.session.end(COMMIT), Kind::Unchain, write_buffer);
         }

@@ -156,10 +156,13 @@ impl Session {
     pub(super) fn report(&mut self, completion: &Completion, changes: Vec<StateChange>) -> bool {
         let mut renewed = false;
         self.status = completion.status;
-        // One that was chained is hidden until it is ended.
-        if self.transaction != Reported::Chained {
-            let is_open = completion.status.contains(StatusFlags::IN_TRANS);
-            self.transaction.on(if is_open { Event::Begun } else { Event::Ended });
+        let is_open = completion.status.contains(StatusFlags::IN_TRANS);
+        // One that was chained is hidden until it is ended, unless something is executed in it.
+        match (self.transaction, is_open) {
+            (Reported::Chained | Reported::Continued, true) => self.transaction.on(Event::Continued),
+            (Reported::Chained, false) => {}
+            (_, true) => self.transaction.on(Event::Begun),
+            (_, false) => self.transaction.on(Event::Ended),
         }
         for change in changes {
             match change {
