@@ -180,8 +180,10 @@ impl Binding {
             bound.resize(row.count(), None);
         }
         for (at, bound) in bound.iter_mut().enumerate().take(row.count()) {
-            let Some(family) = row.get(at).ok().and_then(|value| Family::of(&value)) else { continue };
-            if !self.keeps(at, family) {
+            let Ok(value) = row.get(at) else { continue };
+            let Some(family) = Family::of(&value) else { continue };
+            // A list is refused, where it is no VECTOR: of a literal the server does not tell what it expects.
+            if !matches!(value.kind(), ValueKind::List | ValueKind::Record) && !self.keeps(at, family) {
                 return Sending::Written;
             }
             let taken = bound.is_none_or(|bound| {
