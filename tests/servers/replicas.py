@@ -88,8 +88,9 @@ class Cluster:
 
 
 def system_binaries() -> Binaries:
-    """Programs with pg_basebackup beside them."""
-    return next(found for found in find_binaries(tls=False) if (found.directory / "pg_basebackup").exists())
+    """Programs with pg_basebackup beside them. Not those of a wheel, which may be a copy in the primary's directory:
+    that is gone when the primary has ended, and standbys that lose their files end, too."""
+    return next(found for found in find_binaries(tls=True) if (found.directory / "pg_basebackup").exists())
 
 
 @contextlib.contextmanager
