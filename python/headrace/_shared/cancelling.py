@@ -1,4 +1,4 @@
-"""How an blocking connection sends a cancel request."""
+"""How a connection sends a cancel request."""
 
 # Made by tools/async_to_sync.py of aio/_shared/cancelling.py: edit that file, and run the tool.
 
@@ -24,7 +24,6 @@ class BlockingCancelling(BlockingWaiting[R]):
         if request is None:
             return None
         if isinstance(request, UrgentRequest):
-            # What was written in this turn of the loop, uvloop sends at its end.
             return request.send()
         try:
             if isinstance(request, MessageRequest):

@@ -15,15 +15,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 from urllib.parse import quote
 
-from ._supervised import ServerUnavailable, end, free_port, is_running, supervise, unprivileged_account
+from ._supervised import (
+    PORT_ATTEMPTS,
+    START_TIMEOUT_S,
+    ServerUnavailable,
+    end,
+    free_port,
+    is_running,
+    supervise,
+    unprivileged_account,
+)
 
 if TYPE_CHECKING:
     import pwd
 
-START_TIMEOUT_S = 120.0
-"""Seconds that a server may take until it accepts connections."""
-PORT_ATTEMPTS = 4
-"""Number of ports that are tried where another program takes the one that was free."""
 DATABASE = "test"
 """A database that is there from the beginning."""
 SHARED_SETTINGS: Mapping[str, str] = {

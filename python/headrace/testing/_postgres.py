@@ -22,16 +22,22 @@ from urllib.parse import quote
 
 from ._binaries import INSTALL_HINT, Binaries, find_binaries
 from ._certificates import Certificates, make_certificates
-from ._supervised import ServerUnavailable, end, free_port, is_running, pipe_of, supervise, unprivileged_account
+from ._supervised import (
+    PORT_ATTEMPTS,
+    START_TIMEOUT_S,
+    ServerUnavailable,
+    end,
+    free_port,
+    is_running,
+    pipe_of,
+    supervise,
+    unprivileged_account,
+)
 
 SUPERUSER = "postgres"
 """Name of the superuser of a started server."""
 CERT_USER = "cert_user"
 """Role for which a TLS server's client certificate is made; the role itself is for the test to create."""
-START_TIMEOUT_S = 120.0
-"""Seconds that a server may take until it accepts connections."""
-PORT_ATTEMPTS = 4
-"""Number of ports that are tried where another program takes the one that was free."""
 SOCKET_PATH_MAX = 90
 """Longest directory, in bytes, whose socket's path still fits ``sockaddr_un``."""
 

@@ -17,6 +17,10 @@ from . import _supervisor
 if TYPE_CHECKING:
     import pwd
 
+START_TIMEOUT_S = 120.0
+"""Seconds that a server may take until it accepts connections."""
+PORT_ATTEMPTS = 4
+"""Number of ports that are tried where another program takes the one that was free."""
 STOP_TIMEOUT_S = 25.0
 """Seconds that the supervisor may take to stop a server."""
 

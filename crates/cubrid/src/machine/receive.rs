@@ -243,10 +243,11 @@ impl<H: CasHandler> Machine<H> {
     fn check_begun(&mut self, expect: Expect, error: Option<&ServerError>) -> Result<(), Fatal> {
         let is_of_rows = matches!(expect, Expect::Array { .. } | Expect::Texts { .. } | Expect::Each { .. });
         let executes = is_of_rows || matches!(expect, Expect::Execute | Expect::Joined | Expect::JoinedAgain);
-        let begins = self.info.is_active || (executes && error.is_none());
+        let has_executed = executes && error.is_none();
+        let begins = self.info.is_active || has_executed;
         // Of a block of the program nothing follows. Where none began the transaction, the next statement begins another.
-        let follows = executes && error.is_none() && self.queue.first().is_some_and(|pending| pending.slot.block == 0);
-        if begins && (follows || self.transaction.reported() != Reported::Failed) {
+        let follows = || has_executed && self.queue.first().is_some_and(|pending| pending.slot.block == 0);
+        if begins && (self.transaction.reported() != Reported::Failed || follows()) {
             self.transaction.on(Report::Begun);
         }
         if self.info.is_active || !(begins || self.transaction.reported() == Reported::Open) {

@@ -69,22 +69,15 @@ impl Family {
             ColumnType::DATE | ColumnType::DATETIME | ColumnType::TIMESTAMP | ColumnType::TIME => {
                 self != Self::Text && !self.is_number()
             }
-            ColumnType::TINY | ColumnType::SHORT | ColumnType::INT24 | ColumnType::LONG | ColumnType::LONGLONG => {
-                self != Self::Text
-            }
-            ColumnType::FLOAT | ColumnType::DOUBLE | ColumnType::NEWDECIMAL => self != Self::Text,
             ColumnType::BIT | ColumnType::YEAR => self != Self::Text,
-            _ => true,
+            kind => self != Self::Text || !is_of_numbers(kind),
         }
     }
 
     /// Returns true if a value is compared with a column as its literal is; the parameter has got this type for it.
     fn is_compared_as(self, kind: ColumnType) -> bool {
         match kind {
-            ColumnType::TINY | ColumnType::SHORT | ColumnType::INT24 | ColumnType::LONG | ColumnType::LONGLONG => {
-                self.is_number()
-            }
-            ColumnType::FLOAT | ColumnType::DOUBLE | ColumnType::NEWDECIMAL => self.is_number(),
+            kind if is_of_numbers(kind) => self.is_number(),
             ColumnType::VARCHAR | ColumnType::VAR_STRING | ColumnType::STRING => self == Self::Text,
             ColumnType::TINY_BLOB | ColumnType::MEDIUM_BLOB | ColumnType::LONG_BLOB | ColumnType::BLOB => {
                 self == Self::Text
@@ -96,6 +89,21 @@ impl Family {
             _ => false,
         }
     }
+}
+
+/// Returns true for the types of integers, floats and decimals; YEAR and BIT are no such.
+fn is_of_numbers(kind: ColumnType) -> bool {
+    matches!(
+        kind,
+        ColumnType::TINY
+            | ColumnType::SHORT
+            | ColumnType::INT24
+            | ColumnType::LONG
+            | ColumnType::LONGLONG
+            | ColumnType::FLOAT
+            | ColumnType::DOUBLE
+            | ColumnType::NEWDECIMAL
+    )
 }
 
 /// How a row of parameters is sent.

@@ -159,7 +159,7 @@ impl Session {
         let is_open = completion.status.contains(StatusFlags::IN_TRANS);
         // One that was chained is hidden until it is ended, unless something is executed in it.
         match (self.transaction, is_open) {
-            (Reported::Chained | Reported::Continued, true) => self.transaction.on(Event::Continued),
+            (before, true) if before.is_chained() => self.transaction.on(Event::Continued),
             (Reported::Chained, false) => {}
             (_, true) => self.transaction.on(Event::Begun),
             (_, false) => self.transaction.on(Event::Ended),

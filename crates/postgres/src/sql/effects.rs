@@ -164,7 +164,8 @@ const SETTING: usize = 16;
 
 fn calls(token: Token<'_>, name: &str) -> bool {
     // A name in quotes may have others within.
-    let may_be = token.unquoted().len() >= name.len() && token.unquoted().as_bytes()[0].eq_ignore_ascii_case(&b's');
+    let text = token.unquoted();
+    let may_be = text.len() >= name.len() && text.as_bytes()[..1].eq_ignore_ascii_case(&name.as_bytes()[..1]);
     may_be && super::name(token).is_some_and(|found| found == name)
 }
 

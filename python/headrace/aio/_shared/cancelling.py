@@ -1,4 +1,4 @@
-"""How an asyncio connection sends a cancel request."""
+"""How a connection sends a cancel request."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class LoopCancelling(LoopWaiting[R]):
         if request is None:
             return None
         if isinstance(request, UrgentRequest):
-            # What was written in this turn of the loop, uvloop sends at its end.
+            # What was written in this turn of the loop, uvloop sends at its end.  # asyncio only
             await asyncio.sleep(0)  # asyncio only
             return request.send()
         try:
