@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncpg
 import pytest
 
+from ..raw import SYNC, Client, describe, parse, sqlstates
 from .conftest import Front
+from .test_retyped_tables import columns_of
 
 
 def recreated(table: str, *columns: str) -> list[str]:
@@ -36,6 +38,21 @@ async def test_new_client_has_the_columns_of_now(front: Front, through: bool) ->
                 (row,) = await client.fetch("select * from recreated")
                 await client.close()
                 assert dict(row) == {column: len(column) for column in columns}
+
+
+def test_new_client_that_comes_at_once_is_told_the_columns_of_now(other: Front) -> None:
+    front, request = other, parse("s", "select * from told_at_once") + describe("s") + SYNC
+    front.table("told_at_once", "a int, bb int")
+    for columns in (("a", "bb"), ("bb", "a"), ("ccc", "a"), ("a", "bb")):
+        with front.direct() as admin:
+            for sql in recreated("told_at_once", *columns):
+                admin.execute(sql)
+        # Those of one session; the first one is told what the session learns, the second one what it has learnt.
+        for _ in range(2):
+            with Client.local(front.socket, user="anyone", database=f"{front.name}_one") as client:
+                answer = client.ask(request)
+                assert sqlstates(answer) == []
+                assert [name for name, _ in columns_of(answer) or []] == list(columns)
 
 
 async def test_client_that_knows_a_statement_is_told_by_an_error(fronts: dict[str, Front]) -> None:

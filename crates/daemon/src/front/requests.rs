@@ -295,7 +295,7 @@ impl<B: Backend> Session<'_, B> {
             return Ok(Err(failure));
         }
         if let Some(lent) = &mut self.lent {
-            lent.server.refresh(&self.pool.state);
+            lent.server.refresh(&self.pool.state, &server.sql);
         }
         let plan = Plan { only_columns: true, ..Plan::of(server, &[], false) };
         let (slot, failed) = self.ask(B::prepare(&server.sql), plan).await?;

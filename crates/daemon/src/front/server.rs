@@ -3,7 +3,7 @@
 use super::backend::Backend;
 use super::requests::has_executed;
 use crate::config::addresses;
-use crate::limits::{DESCRIBED_FOR, FRONT_STATEMENTS, RESET_TIMEOUT};
+use crate::limits::{FRONT_STATEMENTS, RESET_TIMEOUT};
 use crate::pool::ServerConnection;
 use crate::postgres::server::NotOpened;
 use crate::traffic::TrafficClass;
@@ -13,7 +13,6 @@ use headrace_io::tokio::Client;
 use headrace_io::{Address, TcpOptions};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
 use tokio::time::timeout;
 
 /// The name that servers know the daemon by.
@@ -34,9 +33,8 @@ pub struct Server<B> {
     port: u16,
     /// The address of its server.
     pub address: Address,
-    /// The pool's count when its statements were last prepared again, and when that was.
+    /// The pool's count when its statements were last prepared again.
     definitions: u64,
-    refreshed: Instant,
     /// Blocks of its clients so far.
     blocks: u64,
 }
@@ -155,7 +153,6 @@ impl<B: Backend> Server<B> {
             port,
             address,
             definitions: pool.state.definitions.load(Ordering::Relaxed),
-            refreshed: Instant::now(),
             blocks: 0,
         })
     }
@@ -168,13 +165,14 @@ impl<B: Backend> Server<B> {
         Self::open_at(pool, &self.host, self.port, self.address.clone()).await.map(|server| server.client)
     }
 
-    /// Has the session prepare its statements again, if it may know of them what is not so any more, before a client is
-    /// told.
-    pub fn refresh(&mut self, pool: &PoolState) {
+    /// Has the session prepare a statement again before a client is told its columns: its table may be changed at any time.
+    /// What clients have noticed of such changes concerns all statements.
+    pub fn refresh(&mut self, pool: &PoolState, sql: &str) {
         let definitions = pool.definitions.load(Ordering::Relaxed);
-        if self.definitions != definitions || self.refreshed.elapsed() > DESCRIBED_FOR {
-            self.client.connection.machine.forget_statements();
-            (self.definitions, self.refreshed) = (definitions, Instant::now());
+        let machine = &mut self.client.connection.machine;
+        match std::mem::replace(&mut self.definitions, definitions) == definitions {
+            true => B::forget_statement(machine, sql),
+            false => machine.forget_statements(),
         }
     }
 

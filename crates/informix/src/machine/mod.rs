@@ -189,6 +189,14 @@ impl<H: IfxHandler> Machine<H> {
         self.asks_questions
     }
 
+    /// Forgets the prepared statement of a text: the next request with it has the server prepare it again.
+    pub fn forget_statement(&mut self, sql: &str) {
+        if self.statements.get(sql).cloned().is_some_and(|known| self.duplicates.are_of(&known)) {
+            self.release_duplicates();
+        }
+        self.statements.forget(sql);
+    }
+
     /// The warning bits of SQ_DBOPEN, or of a DATABASE statement.
     fn opened(&mut self, warnings: u16) {
         self.logging = match warnings & 3 {

@@ -113,16 +113,21 @@ pub fn a_query_that_many_wait_for_is_prepared_for_them() {
 
 #[test]
 pub fn a_session_that_forgets_its_statements_releases_the_copies_too() {
-    let mut session = warm();
-    ask(&mut session, 0..5);
-    describe_duplicates(&mut session);
-    session.feed(&[unhex(EOT), [row(1), done(1)].concat().repeat(4), unhex(&EOT.repeat(4))].concat()).unwrap();
-    session.sent();
-    session.machine.forget_statements();
-    session.ask(Request::Verb(Verb::Ping), Vec::new(), Vec::new());
-    let sent = session.sent();
-    for id in 0..=4 {
-        assert_eq!(count(&sent, id, "SQ_RELEASE"), 1, "{id} {sent:?}");
+    for (forgotten, released) in [(None, 1), (Some(SELECT), 1), (Some(OTHER), 0)] {
+        let mut session = warm();
+        ask(&mut session, 0..5);
+        describe_duplicates(&mut session);
+        session.feed(&[unhex(EOT), [row(1), done(1)].concat().repeat(4), unhex(&EOT.repeat(4))].concat()).unwrap();
+        session.sent();
+        match forgotten {
+            Some(sql) => session.machine.forget_statement(sql),
+            None => session.machine.forget_statements(),
+        }
+        session.ask(Request::Verb(Verb::Ping), Vec::new(), Vec::new());
+        let sent = session.sent();
+        for id in 0..=4 {
+            assert_eq!(count(&sent, id, "SQ_RELEASE"), released, "{id} {sent:?}");
+        }
     }
 }
 

@@ -206,6 +206,11 @@ impl<H: MyHandler> Machine<H> {
         self.cursors.contains_key(&id)
     }
 
+    /// Forgets the prepared statement of a text: the next request with it has the server prepare it again.
+    pub fn forget_statement(&mut self, sql: &str) {
+        self.statements.forget(sql);
+    }
+
     /// Returns true if the server sends the rows of a stream: only its reader may receive them.
     fn streams(&self) -> bool {
         self.queue.started() > 0 && self.current_handler().is_some_and(ResponseHandler::is_stream)

@@ -58,6 +58,10 @@ impl Backend for Cubrid {
         headrace_drivers::Cubrid::connection(login)
     }
 
+    fn forget_statement(&mut self, sql: &str) {
+        self.forget_statement(sql);
+    }
+
     fn dialect(&self) -> CubridDialect {
         CubridDialect
     }

@@ -69,6 +69,10 @@ impl Backend for Informix {
         headrace_drivers::Informix::connection(login)
     }
 
+    fn forget_statement(&mut self, sql: &str) {
+        self.forget_statement(sql);
+    }
+
     fn dialect(&self) -> InformixDialect {
         InformixDialect
     }

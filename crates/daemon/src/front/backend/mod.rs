@@ -42,6 +42,8 @@ pub trait Backend:
     fn prepare(sql: &Arc<str>) -> Self::Request {
         Self::Database::prepare(sql.clone())
     }
+    /// Forgets the prepared statement of a text, which the server prepares again when it is needed.
+    fn forget_statement(&mut self, sql: &str);
     /// Executes a statement.
     fn execute(sql: Arc<str>, repeats: Repeats) -> Self::Request {
         Self::Database::execute(sql, repeats)

@@ -109,6 +109,10 @@ impl Backend for MySql {
         headrace_drivers::MySql::connection(login)
     }
 
+    fn forget_statement(&mut self, sql: &str) {
+        self.forget_statement(sql);
+    }
+
     fn dialect(&self) -> MySqlDialect {
         MySqlDialect { modes: self.session().modes(), mariadb: self.session().mariadb }
     }
