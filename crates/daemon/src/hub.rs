@@ -156,6 +156,7 @@ impl Hub {
         let config = Arc::new(config);
         let before = std::mem::replace(&mut *lock(&self.config), Arc::clone(&config));
         self.pools().for_each(|pools| pools.reload(&before, &config));
+        self.standbys.reload(&config);
         self.changes.add(1);
         self.verifiers.clear();
     }

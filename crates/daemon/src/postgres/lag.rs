@@ -165,9 +165,10 @@ struct Needed {
 /// opened with.
 #[derive(Debug)]
 pub struct Lag {
-    /// Whose hosts they are.
+    /// Whose hosts they are, but for numbers and times that were changed later.
     pub database: Arc<Database>,
-    hosts: Vec<Arc<Database>>,
+    /// How each of them is reached, as the configuration was read last.
+    hosts: Mutex<Vec<Arc<Database>>>,
     parameters: Parameters,
     key: Key,
     max_lag: Option<Duration>,
@@ -188,7 +189,7 @@ impl Lag {
 
     /// Of the hosts of a database, which are asked by this login.
     pub fn new(database: &Arc<Database>, login: Key) -> Self {
-        let hosts: Vec<_> = (0..database.standby_names().len()).filter_map(|host| database.on_host(host)).collect();
+        let hosts = hosts_of(database);
         let own = [
             ("application_name", "headraced max_lag"),
             // A standby answers nothing where it is SERIALIZABLE by default.
@@ -200,7 +201,7 @@ impl Lag {
         Self {
             database: Arc::clone(database),
             positions: Mutex::new(Positions::new(hosts.len())),
-            hosts: hosts.into_iter().map(Arc::new).collect(),
+            hosts: Mutex::new(hosts),
             parameters,
             key: login,
             max_lag: database.max_lag(),
@@ -208,6 +209,25 @@ impl Lag {
             answered: Notify::new(),
             turn: AtomicUsize::new(0),
         }
+    }
+
+    /// Whose login it is.
+    pub fn key(&self) -> &Key {
+        &self.key
+    }
+
+    /// The configuration has other numbers and times: for the next connection that is opened.
+    pub fn change(&self, database: &Database) {
+        *lock(&self.hosts) = hosts_of(database);
+    }
+
+    /// How a host is reached.
+    pub fn host(&self, number: usize) -> Arc<Database> {
+        Arc::clone(&lock(&self.hosts)[number])
+    }
+
+    fn count(&self) -> usize {
+        lock(&self.hosts).len()
     }
 
     /// The numbers of the hosts that may be read from now, which take turns. The first time it waits until they were asked,
@@ -219,9 +239,9 @@ impl Lag {
             if needed.last.replace(now).is_none() {
                 needed.time += 1;
                 needed.since = Some(now);
-                *lock(&self.positions) = Positions::new(self.hosts.len());
+                *lock(&self.positions) = Positions::new(self.count());
                 let ask = |host| drop(tokio::spawn(ask(Arc::downgrade(self), host, needed.time)));
-                (0..self.hosts.len()).for_each(ask);
+                (0..self.count()).for_each(ask);
             }
             FIRST_LAG.saturating_sub(needed.since.map_or(Duration::ZERO, |since| now - since))
         };
@@ -234,7 +254,7 @@ impl Lag {
     /// The next one first.
     fn fit_now(&self) -> Vec<usize> {
         let (positions, now) = (lock(&self.positions), Instant::now());
-        let mut fit: Vec<_> = (0..self.hosts.len()).filter(|host| positions.is_fit(*host, now, self.max_lag)).collect();
+        let mut fit: Vec<_> = (0..self.count()).filter(|host| positions.is_fit(*host, now, self.max_lag)).collect();
         if !fit.is_empty() {
             let next = self.turn.fetch_add(1, Ordering::Relaxed) % fit.len();
             fit.rotate_left(next);
@@ -292,11 +312,16 @@ impl Lag {
             return Ok(answer);
         }
         lock(&self.positions).hosts[host].is_reached_again();
-        let mut open = Server::connect(&self.hosts[host], &self.parameters, self.key.password.as_ref()).await?;
+        let mut open = Server::connect(&self.host(host), &self.parameters, self.key.password.as_ref()).await?;
         let answer = open.ask(QUESTION).await?;
         *server = Some(open);
         Ok(answer)
     }
+}
+
+/// The hosts of a database, each by itself.
+fn hosts_of(database: &Database) -> Vec<Arc<Database>> {
+    (0..database.standby_names().len()).filter_map(|host| database.on_host(host)).map(Arc::new).collect()
 }
 
 /// How long a host is left alone that is asked for this.

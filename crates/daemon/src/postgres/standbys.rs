@@ -2,7 +2,7 @@
 
 use super::lag::Lag;
 use super::pool::Pool;
-use crate::config::{Database, PoolMode};
+use crate::config::{Config, Database, PoolMode};
 use crate::hub::Hub;
 use crate::lock;
 use crate::pool::Key;
@@ -60,6 +60,16 @@ impl AllStandbys {
         let made = Arc::new(Standbys { pools: names.iter().filter_map(pool_of).collect(), lag, database });
         of_pools.insert(pool.key.clone(), Arc::clone(&made));
         Some(made)
+    }
+
+    /// The configuration is another one: who asks for lag follows its numbers and times, as pools do.
+    pub fn reload(&self, now: &Config) {
+        for lag in lock(&self.0).lags.values().filter(|lag| !lag.key().of_client) {
+            if let Some(now) = now.databases.get(&lag.key().name).filter(|now| lag.database.differs_in_limits_only(now))
+            {
+                lag.change(now);
+            }
+        }
     }
 
     /// Forgets those that nobody has needed for a while.
@@ -127,5 +137,27 @@ mod tests {
         let _again = of(&login, "");
         hub.expire();
         assert_eq!(counts(), (1, 1));
+    }
+
+    #[tokio::test]
+    async fn who_asks_for_lag_follows_numbers_that_are_changed() {
+        let read =
+            |more: &str| Database::of_client(&format!("host = 'one,other'\nstandby_reads = true\n{more}")).unwrap();
+        let of = |database| {
+            let mut config = Config::default();
+            config.databases.insert("app".to_owned(), database);
+            config
+        };
+        let database = Arc::new(read(""));
+        let hub = Hub::new(of(read("")), Handle::current(), watch::channel(Leaving::Nobody).1);
+        let startup = [("user", "jo"), ("database", "app")].map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let key =
+            Key { name: "app".into(), of_client: false, startup: startup.to_vec(), password: None, standby: None };
+        let standbys = hub.standbys.of(&hub.pool(key, &database), &hub).unwrap();
+        let limits = || [0, 1].map(|host| standbys.lag.host(host).connect_timeout().as_secs());
+        for (more, seconds) in [("connect_timeout = 3", 3), ("max_lag = 1\nconnect_timeout = 4", 3), ("", 10)] {
+            hub.reload(of(read(more)));
+            assert_eq!(limits(), [seconds; 2], "{more}");
+        }
     }
 }
