@@ -27,6 +27,9 @@ SOCKET_DIRS: Final = ("/var/run/postgresql", "/tmp")
 
 DAEMON_START_TIMEOUT: Final = 20.0
 """Seconds that the daemon headraced may take to start."""
+DAEMON_STARTS: Final = 5
+"""How often it is started for one connection: it may have ended again before it was reached, as it does when nobody has
+needed it for a while."""
 
 # MySQL and MariaDB
 MYSQL_PORT: Final = 3306

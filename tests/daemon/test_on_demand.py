@@ -23,6 +23,7 @@ from headrace import _command
 from headrace._daemon import ask
 from headrace._shared import daemon as on_demand
 from headrace._shared.daemon import find_program
+from headrace.defaults import DAEMON_STARTS
 from headrace.testing import PostgresServer, postgres
 from long import times
 from waiting import until
@@ -131,6 +132,44 @@ def test_processes_that_come_at_once_get_one_daemon(
     pid = str(running(place))
     assert done.stdout.split() == [pid] * PROCESSES
     assert starts.read_text().split() == [pid], "nobody has begun to start another one"
+
+
+ENDED_PROGRAM = """#!/bin/sh
+echo "$$" >>"{starts}"
+test "$(wc -l <"{starts}")" -gt {ended} || {{ echo "headraced: serving"; exit; }}
+exec "{program}" "$@"
+"""
+"""The daemon on a machine so busy that it has ended again, as nobody has needed it, before it is reached."""
+
+
+@pytest.mark.parametrize("ended", [DAEMON_STARTS - 1, DAEMON_STARTS])
+@pytest.mark.parametrize("shell", ["blocking", "asyncio"])
+async def test_daemon_that_has_ended_again_before_it_was_reached_is_started_again(
+    place: Path,
+    folder: Path,
+    program: Path,
+    server: PostgresServer,
+    monkeypatch: pytest.MonkeyPatch,
+    ended: int,
+    shell: str,
+) -> None:
+    starts, wrapped = folder / "starts", folder / "wrapped"
+    wrapped.write_text(ENDED_PROGRAM.format(starts=starts, program=program, ended=ended))
+    wrapped.chmod(0o755)
+    monkeypatch.setenv("HEADRACE_DAEMON_PROGRAM", str(wrapped))
+
+    async def connect() -> None:
+        if shell == "blocking":
+            headrace.connect(server.url, daemon=True).close()
+        else:
+            await (await headrace.aio.connect(server.url, daemon=True)).close()
+
+    if ended < DAEMON_STARTS:
+        await connect()
+    else:
+        with pytest.raises(headrace.OperationalError, match="No such file"):
+            await connect()
+    assert len(starts.read_text().split()) == DAEMON_STARTS
 
 
 def test_daemon_that_was_killed_is_started_again(place: Path, server: PostgresServer) -> None:

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, overload
 from .. import errors
 from .._native import PostgresWire
 from .._shared.opening import lookup, open_wire, overdue, password_of
+from ..defaults import DAEMON_STARTS
 from ..rows import Row, RowFactory, tuple_row
 from .attempts import Resolve, Step, Try, attempts, read_only_answer
 from .connection import Connection
@@ -86,16 +87,16 @@ def _through_daemon(options: ConnectOptions) -> ConnectionCore:
 
     changed = through(options)
     folder = changed.hosts[0].host
-    try:
-        there = daemon.check_folder(folder)
-        core = _connect(changed) if there else None
-    except errors.OperationalError as error:
-        if not daemon.is_missing(error):
-            raise
-        core = None
-    if core is None:
-        daemon.start(folder)
-        core = _connect(changed)
+    starts, core = 0, None
+    while core is None:
+        try:
+            core = _connect(changed) if starts or daemon.check_folder(folder) else None
+        except errors.OperationalError as error:
+            if not daemon.is_missing(error) or starts == DAEMON_STARTS:
+                raise
+        if core is None:
+            starts += 1
+            daemon.start(folder)
     try:
         daemon.check_peer(core.wire.fileno())
     except BaseException:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, overload
 from ... import errors
 from ..._native import PostgresWire
 from ..._shared.opening import overdue
+from ...defaults import DAEMON_STARTS
 from ...postgres.attempts import Resolve, Step, Try, attempts, read_only_answer
 from ...postgres.core import AttemptSession, ConnectionCore
 from ...postgres.settings import ConnectOptions, known
@@ -85,16 +86,16 @@ async def _through_daemon(options: ConnectOptions) -> ConnectionCore:
 
     changed = through(options)
     folder = changed.hosts[0].host
-    try:
-        there = daemon.check_folder(folder)
-        core = await _connect(changed) if there else None
-    except errors.OperationalError as error:
-        if not daemon.is_missing(error):
-            raise
-        core = None
-    if core is None:
-        await asyncio.to_thread(daemon.start, folder)  # blocking: daemon.start(folder)
-        core = await _connect(changed)
+    starts, core = 0, None
+    while core is None:
+        try:
+            core = await _connect(changed) if starts or daemon.check_folder(folder) else None
+        except errors.OperationalError as error:
+            if not daemon.is_missing(error) or starts == DAEMON_STARTS:
+                raise
+        if core is None:
+            starts += 1
+            await asyncio.to_thread(daemon.start, folder)  # blocking: daemon.start(folder)
     try:
         daemon.check_peer(core.wire.fileno())
     except BaseException:
