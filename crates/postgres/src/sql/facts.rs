@@ -41,7 +41,7 @@ pub fn facts(sql: &str, reported: impl Fn(&str) -> bool) -> Facts {
 
 #[cfg(test)]
 mod tests {
-    use super::super::effects;
+    use super::super::{custom_settings, effects, outlasts_discard};
     use super::*;
 
     #[test]
@@ -60,6 +60,7 @@ mod tests {
             "deallocate s",
             "explain (analyze) create table t as select 1",
             "rollback to s",
+            "load 'auto_explain'",
             "",
         ];
         let reported = |name: &str| name == "timezone";
@@ -67,7 +68,11 @@ mod tests {
             for other in parts {
                 let sql = format!("{one}; {other}");
                 let expected = Facts { effects: effects(&sql), leaves: leaves(&sql, reported) };
-                assert_eq!(facts(&sql, reported), expected, "{sql}");
+                let found = facts(&sql, reported);
+                assert_eq!(found, expected, "{sql}");
+                // Who asks for these need not read a text again of which so much is known.
+                assert!(found.effects.settings || custom_settings(&sql) == Some(Vec::new()), "{sql}");
+                assert!(found.leaves.is_some() || outlasts_discard(&sql).is_none(), "{sql}");
             }
         }
     }

@@ -311,8 +311,9 @@ impl Relay {
             self.client.pinned = leaves(sql, follows);
         }
         if self.client.pinned.is_some() {
-            self.note_pinned(sql, !was_pinned);
-            if server.spoiled.is_none() {
+            self.note_pinned(sql, facts, !was_pinned);
+            // What outlasts DISCARD ALL is a part of what is left.
+            if facts.leaves.is_some() && server.spoiled.is_none() {
                 server.spoiled = outlasts_discard(sql);
             }
         }

@@ -6,7 +6,7 @@
 use super::{Relay, ServerState, is_settable};
 use crate::postgres::own_settings::{OwnSettings, found, question};
 use headrace_core::TransactionStatus;
-use headrace_postgres::sql::{custom_settings, ends_something, is_setting, may_end};
+use headrace_postgres::sql::{Facts, custom_settings, ends_something, is_setting, may_end};
 use std::collections::BTreeSet;
 
 /// Settings of applications that a client may set by names of its own, if they are to follow it.
@@ -28,13 +28,15 @@ pub struct Pins {
 
 impl Relay {
     /// A text is passed on, or prepared, while something keeps the connection.
-    pub(super) fn note_pinned(&mut self, sql: &str, is_first: bool) {
-        self.client.pins.asks |= is_first || ends_something(sql);
-        match custom_settings(sql) {
-            Some(names) if self.client.pins.custom.len() + names.len() <= CUSTOM => {
-                self.client.pins.custom.extend(names)
+    pub(super) fn note_pinned(&mut self, sql: &str, facts: &Facts, is_first: bool) {
+        let pins = &mut self.client.pins;
+        pins.asks = pins.asks || is_first || ends_something(sql);
+        // Of all others it is known that they name no setting.
+        if facts.effects.settings {
+            match custom_settings(sql) {
+                Some(names) if pins.custom.len() + names.len() <= CUSTOM => pins.custom.extend(names),
+                _ => pins.for_good = true,
             }
-            _ => self.client.pins.for_good = true,
         }
     }
 
