@@ -21,7 +21,7 @@ from ..stats import iqr, median, percentile, ratio_interval
 from . import golang
 from . import workloads as w
 from .clients import CLIENTS as IN_PYTHON
-from .routes import BACKENDS, DIRECT, ROUTES, Route, started
+from .routes import BACKENDS, BEFORE, DIRECT, HEADRACED, ROUTES, Route, started
 
 FULL: Final = Length(is_full=True, rounds=11)
 SHORT: Final = Length(is_full=False, rounds=3, divisor=2)
@@ -291,8 +291,8 @@ def wrong(name: str, size: int, inner: int, answer: dict[str, Any]) -> str | Non
 
 
 def _result(plan: Plan, key: Pass, side: Side, times: dict[Side, Times]) -> dict[str, Any]:
-    """One line: the times of an operation, and its ratios to the same client's direct route and to the floor of the
-    same route."""
+    """One line: the times of an operation, and its ratios to the same client's direct route, to the same client through
+    the other build of headraced, and to the floor of the same route."""
     (name, size, kind), (client, route), mine = key, side, times[side]
     workload = w.WORKLOADS[name]
     made: dict[str, Any] = {
@@ -302,6 +302,7 @@ def _result(plan: Plan, key: Pass, side: Side, times: dict[Side, Times]) -> dict
         "median_s": None, "iqr_s": None, "p50_s": None, "p99_s": None, "p99_iqr_s": None, "max_s": None,
         "client_cpu_s": None, "pooler_cpu_s": None, "server_cpu_s": None,
         "ratio_to_direct": None, "ratio_to_direct_ci": None, "ratio_to_floor": None, "ratio_to_floor_ci": None,
+        "ratio_to_before": None, "ratio_to_before_ci": None,
     }  # fmt: skip
     if not mine.seconds or mine.out:
         return made
@@ -314,7 +315,10 @@ def _result(plan: Plan, key: Pass, side: Side, times: dict[Side, Times]) -> dict
         every = [time for round in mine.latencies for time in round]
         made |= {"p50_s": percentile(every, 50), "p99_s": percentile(every, 99), "max_s": max(every)}
         made["p99_iqr_s"] = iqr([percentile(round, 99) for round in mine.latencies])
-    for against, other in (("direct", (client, DIRECT)), ("floor", (FLOOR, route))):
+    compared = [("direct", (client, DIRECT)), ("floor", (FLOOR, route))]
+    if route == HEADRACED:
+        compared.append(("before", (client, BEFORE)))
+    for against, other in compared:
         theirs = times.get(other)
         if other != side and theirs is not None and theirs.seconds and not theirs.out:
             ratio, low, high = ratio_interval(mine.seconds, theirs.seconds)

@@ -10,7 +10,7 @@ from typing import Any, Final
 from ..page import STYLE
 from ..report import EQUAL, duration, failure, times_as_long, unfinished
 from .goals import goals
-from .routes import DIRECT, HEADRACED, PGBOUNCER, ROUTES, TITLES
+from .routes import DIRECT, HEADRACED, ROUTES, TITLES
 from .workloads import APART, CORES, FREE, SHARED, WORKLOADS, what
 
 Row = dict[str, Any]
@@ -139,8 +139,8 @@ def where(report: dict[str, Any]) -> str:
     versions = {each["route"]: each["version"] for each in report["routes"]}
     poolers = [
         f"{TITLES[route]} {versions[route]} in transaction mode"
-        for route in (HEADRACED, PGBOUNCER)
-        if route in versions
+        for route in ROUTES
+        if route != DIRECT and route in versions
     ]
     clients = ", ".join(f"{each['client']} {each['version']}" for each in report["clients"] if each["version"])
     return (
@@ -207,14 +207,18 @@ def published(report: dict[str, Any]) -> str:
     """The documentation's table of times: a row for each workload and a column for each client, whose cells have the
     direct route, headraced and PgBouncer."""
     rounds = max(row["rounds"] for row in report["results"])
-    head = f"{where(report)}; {rounds} rounds. Each cell: direct · headraced · PgBouncer, the median time of a query."
+    head = f"{where(report)}; {rounds} rounds. Each cell: {_cells()}, the median time of a query."
     return _published(report, head, _time)
 
 
 def published_cpu(report: dict[str, Any]) -> str:
     """The documentation's table of CPU time."""
-    head = "CPU time of a query: client + pooler + server. Each cell: direct · headraced · PgBouncer."
+    head = f"CPU time of a query: client + pooler + server. Each cell: {_cells()}."
     return _published(report, head, _cpu)
+
+
+def _cells() -> str:
+    return " · ".join(TITLES[route] for route in ROUTES)
 
 
 def _published(report: dict[str, Any], head: str, cell: Any) -> str:

@@ -22,13 +22,16 @@ BACKENDS: Final = 10
 """Server connections of each pooler."""
 MOST_CLIENTS: Final = 1_000
 """Clients that a pooler must accept."""
-DIRECT, HEADRACED, PGBOUNCER = "direct", "headraced", "pgbouncer"
-ROUTES: Final = (DIRECT, HEADRACED, PGBOUNCER)
-TITLES: Final = {DIRECT: "direct", HEADRACED: "headraced", PGBOUNCER: "PgBouncer"}
+DIRECT, HEADRACED, BEFORE, PGBOUNCER = "direct", "headraced", "before", "pgbouncer"
+TITLES: Final = {DIRECT: "direct", HEADRACED: "headraced", BEFORE: "headraced before", PGBOUNCER: "PgBouncer"}
 """The routes, for people."""
 PROGRAM: Final = "headraced"
 VARIABLE: Final = "HEADRACE_DAEMON_PROGRAM"
 """Environment variable that names the daemon's program."""
+PREDECESSOR: Final = "HEADRACE_DAEMON_BEFORE"
+"""Environment variable that names the daemon's program of another build, which is raced as a route of its own: two
+states of the code in one run."""
+ROUTES: Final = tuple(name for name in TITLES if name != BEFORE or os.environ.get(PREDECESSOR))
 PROFILE: Final = "HEADRACE_PROGRAMS"
 """Environment variable that, as ``debug``, replaces the optimised program of a checkout by that of the development
 build: tests need no second one."""
@@ -53,7 +56,7 @@ def started(names: Sequence[str], server: PostgresServer) -> Iterator[list[Route
     Raises:
         ServerUnavailable: one of them cannot be started.
     """
-    starters = {DIRECT: _direct, HEADRACED: _headraced, PGBOUNCER: _pgbouncer}
+    starters = {DIRECT: _direct, HEADRACED: _headraced, BEFORE: _before, PGBOUNCER: _pgbouncer}
     with contextlib.ExitStack() as stack:
         yield [stack.enter_context(starters[name](server)) for name in names]
 
@@ -80,9 +83,16 @@ def _pgbouncer(server: PostgresServer) -> Iterator[Route]:
         yield Route(PGBOUNCER, running.url, pgbouncer_version(program), running.pid)
 
 
+def _headraced(server: PostgresServer) -> contextlib.AbstractContextManager[Route]:
+    return _daemon(HEADRACED, find_program(), server)
+
+
+def _before(server: PostgresServer) -> contextlib.AbstractContextManager[Route]:
+    return _daemon(BEFORE, Path(os.environ[PREDECESSOR]), server)
+
+
 @contextlib.contextmanager
-def _headraced(server: PostgresServer) -> Iterator[Route]:
-    program = find_program()
+def _daemon(name: str, program: Path, server: PostgresServer) -> Iterator[Route]:
     version = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]
     with tempfile.TemporaryDirectory(prefix="headraced-") as made:
         config, folder = Path(made, "headraced.toml"), Path(made, "run")
@@ -99,7 +109,7 @@ def _headraced(server: PostgresServer) -> Iterator[Route]:
                 if not process.stdout.readline():
                     log.seek(0)
                     raise ServerUnavailable(f"{program} does not start: {log.read().strip() or 'it printed nothing'}")
-                yield Route(HEADRACED, _url(folder, 5432, server), version, process.pid)
+                yield Route(name, _url(folder, 5432, server), version, process.pid)
             finally:
                 process.terminate()
                 process.communicate()
