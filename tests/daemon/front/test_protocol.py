@@ -5,7 +5,7 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from ..raw import EXECUTE, SYNC, bind, message, parse, query, values
+from ..raw import EXECUTE, SYNC, Client, bind, message, messages, parse, query, values
 from .conftest import Front
 from .plain import PlainClient
 from .test_left_state import STATE
@@ -20,6 +20,12 @@ def test_a_statement_without_parameters_and_one_with(front: Front) -> None:
         assert client.execute("select name from people where id = %s", (1,), binary=True).fetchone() == ("Ada",)
         assert client.execute("update people set name = %s where id > %s", ("Bob", 0)).rowcount == 2
         assert client.execute("delete from people where id = %s", (2,)).rowcount == 1
+
+
+@pytest.mark.parametrize("text", ["", " ", "-- none", "/* none */", ";", "; -- none\n;"])
+def test_a_text_without_a_statement_is_answered_so(front: Front, text: str) -> None:
+    with Client.local(front.socket, user="anyone", database=front.name) as client:
+        assert [tag for tag, _ in messages(client.ask(query(text)))] == [b"I", b"Z"]
 
 
 def test_a_transaction_is_one_of_the_server(front: Front) -> None:

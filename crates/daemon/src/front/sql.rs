@@ -135,9 +135,13 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// Where the statements of a text of the simple protocol are; empty ones are left out. The body of a routine has
+/// Where the statements of a text of the simple protocol are; empty ones are left out, unless there is no semicolon. The body of a routine has
 /// semicolons of its own, so the statement that makes one is the last.
 pub fn statements(dialect: &dyn Dialect, sql: &str) -> VecDeque<Range<usize>> {
+    // One, whatever it is, which is not read for this alone.
+    if !sql.is_empty() && !sql.contains(';') {
+        return std::iter::once(0..sql.len()).collect();
+    }
     let tokens = dialect.tokens(sql);
     let (mut from, mut is_empty, mut found) = (0, true, VecDeque::new());
     for (at, token) in tokens.iter().enumerate() {
@@ -413,7 +417,8 @@ mod tests {
             statements(mysql, sql).into_iter().map(|place| sql[place].to_owned()).collect()
         };
         assert_eq!(found(" ; select ';' ;; /* ; */ ; select 2 /*! */"), [" select ';' ", " select 2 /*! */"]);
-        assert!(found(";-- none\n;").is_empty());
+        assert!(found(";-- none\n;").is_empty() && found("").is_empty());
+        assert_eq!(found(" select 1 -- one"), [" select 1 -- one"]);
         let body = "create procedure p() begin do 1; do 2; end;";
         assert_eq!(found(&format!("do 0;{body}")), ["do 0", body]);
         assert_eq!(found("create table t (n int); drop function f"), ["create table t (n int)", " drop function f"]);
