@@ -479,6 +479,21 @@ def test_another_catalog_is_refused_or_meant(any_db: Database, conn: dbapi.Conne
         assert cursor.adbc_ingest("in_another_catalog", data, mode="create", catalog_name=catalog) == 1
 
 
+def test_another_schema_has_none_of_the_tables(any_db: Database, conn: dbapi.Connection) -> None:
+    data = pa.table({"id": pa.array([1], pa.int32())})
+    with pytest.raises(dbapi.Error):
+        conn.adbc_get_table_schema("t", db_schema_filter="no_such_schema")
+    objects = conn.adbc_get_objects(depth="tables", db_schema_filter="no_such_schema", table_name_filter="t")
+    assert names(objects.read_all().to_pylist(), "catalog_db_schemas", "db_schema_tables", "table_name") == []
+    with conn.cursor() as cursor:
+        for mode in ("append", "create_append", "replace"):
+            with pytest.raises(dbapi.Error):
+                cursor.adbc_ingest("t", data, mode=mode, db_schema_name="no_such_schema")
+    assert rows(conn, "select count(*) from t") == [(0,)]
+    # Its own schema is taken, as the catalog has it.
+    assert conn.adbc_get_table_schema("t", db_schema_filter=conn.adbc_current_db_schema).names == ["id", "name"]
+
+
 def test_a_schema_or_catalog_is_that_of_one_ingestion(any_db: Database, conn: dbapi.Connection) -> None:
     if any_db.adbc_schema is None:
         pytest.skip("there is one schema that a test may write to")

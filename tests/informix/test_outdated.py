@@ -22,6 +22,8 @@ CHANGES = [
     ("datetime month to day", "02-29", "datetime minute to second", "59:58"),
     ("datetime minute to second", "59:58", "interval year to month", Interval(months=-7)),
     ("date", datetime.date(2024, 2, 29), "decimal(8,2)", Decimal("12.50")),
+    ("boolean", True, "int", 5),
+    ("set(int not null)", "SET{1}", "varchar(20)", "one"),
 ]
 
 

@@ -32,6 +32,9 @@ pub const STALE: i32 = -710;
 /// The sqlcodes of values that cannot be converted to a column's type.
 pub const CONVERSION: std::ops::RangeInclusive<i32> = -1299..=-1203;
 
+/// Those of values that cannot be converted to an extended type, and to BOOLEAN.
+pub const EXTENDED_CONVERSION: [i32; 2] = [-9632, -9648];
+
 /// The sqlcode of a statement that was interrupted.
 pub const INTERRUPTED: i32 = -213;
 

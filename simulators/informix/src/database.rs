@@ -489,6 +489,12 @@ impl Catalog for Open {
         Some(Table { name, columns, defaults: Vec::new(), derived: false })
     }
 
+    fn is_owner(&self, name: &str) -> bool {
+        // All objects are the administrator's, and a user's name means the same ones.
+        let name = name.trim_end();
+        name.eq_ignore_ascii_case("informix") || name.eq_ignore_ascii_case(&self.state.user)
+    }
+
     fn primary_key(&self, table: &str) -> Vec<String> {
         let sql = "SELECT columns FROM ifx_constraints i JOIN sysconstraints c ON c.constrname = i.name \
                    WHERE i.tabname = ? AND c.constrtype = 'P'";

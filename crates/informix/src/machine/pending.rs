@@ -246,7 +246,8 @@ impl<H: IfxHandler> PendingRequest<H> {
     /// Returns true if a value did not fit the column. The column may be another than the one that the statement was
     /// prepared for.
     pub(super) fn is_conversion_error(&self) -> bool {
-        matches!(&self.slot.failure, Some(Failure::Server { error, .. }) if own::CONVERSION.contains(&error.sqlcode))
+        let is_conversion = |code: i32| own::CONVERSION.contains(&code) || own::EXTENDED_CONVERSION.contains(&code);
+        matches!(&self.slot.failure, Some(Failure::Server { error, .. }) if is_conversion(error.sqlcode))
     }
 
     /// Returns true if the statement came from the cache, and did nothing because its table has changed: it is to be

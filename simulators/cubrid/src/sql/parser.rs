@@ -115,10 +115,18 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// The name of a table; its owner is taken and left.
+    /// The name of a table. All tables are DBA's, and another owner has none.
     pub(super) fn table_name(&mut self) -> Result<String> {
         let name = self.identifier()?;
-        let name = if self.accept_symbol(".") { self.identifier()? } else { name };
+        let name = if self.accept_symbol(".") {
+            let table = self.identifier()?;
+            if !name.eq_ignore_ascii_case("dba") {
+                return Err(Error::syntax(format!("Unknown class \"{}.{table}\". ", name.to_lowercase())));
+            }
+            table
+        } else {
+            name
+        };
         // [dba.name] in one pair of brackets
         Ok(name.rsplit_once('.').map_or(name.clone(), |(_, last)| last.to_owned()))
     }

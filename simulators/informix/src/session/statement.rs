@@ -163,9 +163,15 @@ impl Session {
         let prepared = self.prepared()?;
         let types: &[Type] = &prepared.compiled.parameters;
         let bound = prepared.bound.drain(..).zip(types);
-        prepared.values =
-            bound.map(|(bound, target)| taken(bound, *target, charset, foreign_dates)).collect::<Result<_>>()?;
-        Ok(())
+        match bound.map(|(bound, target)| taken(bound, *target, charset, foreign_dates)).collect() {
+            Ok(values) => {
+                prepared.values = values;
+                Ok(())
+            }
+            // A server converts values when it executes the statement, after it has looked whether that is older than its
+            // table.
+            Err(error) => self.refresh().and(Err(error)),
+        }
     }
 
     /// The values of the parameters, all of which must be there.
@@ -235,6 +241,10 @@ struct NoDatabase;
 impl Catalog for NoDatabase {
     fn table(&self, _: Option<&str>, _: &str) -> Option<sql::Table> {
         None
+    }
+
+    fn is_owner(&self, _: &str) -> bool {
+        true
     }
 
     fn sequence(&self, _: &str) -> Option<(i64, i64)> {

@@ -91,6 +91,8 @@ pub enum Step {
 pub trait Catalog {
     /// The table of a name, `database` being the name before a colon.
     fn table(&self, database: Option<&str>, name: &str) -> Option<Table>;
+    /// Returns true if a name is that of an owner of tables and of what belongs to them.
+    fn is_owner(&self, name: &str) -> bool;
     /// The type that a user made under a name.
     fn user_type(&self, name: &str) -> Option<Type>;
     /// The first value and the step of a sequence.

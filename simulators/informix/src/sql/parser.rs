@@ -193,7 +193,15 @@ impl<'a> Parser<'a> {
 
     /// `[database[@server]:][owner.]name`, the database apart.
     pub(super) fn object_name(&mut self) -> Result<(Option<String>, String)> {
-        let mut database = None;
+        match self.owned_name()? {
+            (database, None, name) => Ok((database, name)),
+            (_, Some(owner), _) => Err(SqlError::unsupported(format!("objects of the owner {owner}"))),
+        }
+    }
+
+    /// The same, with the owner if nothing here belongs to him.
+    fn owned_name(&mut self) -> Result<(Option<String>, Option<String>, String)> {
+        let (mut database, mut owner) = (None, None);
         let mut name = self.object_word()?;
         if self.accept_symbol("@") {
             self.identifier()?;
@@ -203,9 +211,10 @@ impl<'a> Parser<'a> {
             name = self.object_word()?;
         }
         if self.accept_symbol(".") {
+            owner = Some(name).filter(|name| !self.catalog.is_owner(name));
             name = self.object_word()?;
         }
-        Ok((database, name))
+        Ok((database, owner, name))
     }
 
     /// An owner may be in quotes even if quotes do not delimit identifiers.
@@ -222,7 +231,10 @@ impl<'a> Parser<'a> {
     /// A table that exists.
     pub(super) fn table(&mut self) -> Result<Table> {
         let offset = self.offset();
-        let (database, name) = self.object_name()?;
+        let (database, owner, name) = self.owned_name()?;
+        if let Some(owner) = owner {
+            return Err(SqlError::isam(-206, -111, format!("{owner}.{name}")).at(offset));
+        }
         if database.is_none()
             && let Some(table) = self.named.iter().rev().find(|table| table.name == name)
         {
