@@ -105,6 +105,38 @@ def test_a_table_without_transactions_refuses_in_strict_mode_what_it_refuses_of_
             assert conn.fetch("select * from lenient") == [(10, "a", 1)]
 
 
+FORMS = {
+    "in bulk": "insert into lenient values (?, ?, ?)",
+    "by names": "insert into lenient set id = ?, s = ?, n = ?",
+    "joined": "insert into lenient values (?, concat(?), ?)",
+}
+
+
+@pytest.mark.servers("mariadb")
+@pytest.mark.parametrize("autocommit", [True, False])
+@pytest.mark.parametrize("engine", ["myisam", "memory", "aria"])
+@pytest.mark.parametrize("sql", FORMS.values(), ids=FORMS)
+def test_rows_sent_together_are_refused_as_single_ones_where_the_mode_is_not_strict_for_the_table(
+    my_url: str, my: Any, sql: str, engine: str, autocommit: bool
+) -> None:
+    with headrace.mysql.connect(my_url, autocommit=autocommit) as conn:
+        mode = conn.fetchval("select @@sql_mode")
+        assert "STRICT_TRANS_TABLES" in mode
+        for bad in ((11, "a", 500), (11, "too long", 1), (11, None, 1)):
+            fresh(my, f"table lenient (id int primary key, s varchar(5) not null, n tinyint not null) engine={engine}")
+            with pytest.raises(headrace.Error) as single:
+                conn.execute(sql, bad)
+            with pytest.raises(headrace.Error, match="stay applied") as caught:
+                conn.executemany(sql, [(10, "a", 1), bad, (12, "b", 2)])
+            assert (type(caught.value), caught.value.sqlcode) == (type(single.value), single.value.sqlcode)
+            # What is sent one by one is in flight already after a row that is refused.
+            assert conn.fetch("select * from lenient") in ([(10, "a", 1)], [(10, "a", 1), (12, "b", 2)])
+            rows = [(n, "c", 3) for n in range(20, 50)]
+            assert conn.executemany(sql, rows).rowcount == len(rows)
+            assert conn.fetchval("select @@sql_mode") == mode
+            conn.rollback()
+
+
 def test_a_table_is_asked_about_once_and_again_after_the_mode_has_changed(my_url: str, my: Any) -> None:
     fresh(my, "table lenient (id int primary key, s varchar(5) not null)")
     with headrace.mysql.connect(my_url, autocommit=True, prepared=False) as conn:

@@ -35,6 +35,7 @@ use super::send::write_row;
 use super::session::Session;
 use super::stage::{BATCH_TRANSITIONS, BatchEvent, Event, Phase};
 use super::statement::Statement;
+use super::table::{AS_BEFORE, STRICTLY};
 use super::verb::{self, COMMIT, ROLLBACK};
 use super::{Machine, MyHandler};
 use crate::limits::{CHUNK_BYTES, CHUNK_ROWS, CHUNKS_IN_FLIGHT};
@@ -212,16 +213,24 @@ impl Batch {
         Self::begin(execute, frame, window)
     }
 
-    /// The batch of a statement that needs no preparing, because its rows are joined, and its table.
-    pub fn without_preparing(execute: &Execute, session: &Session) -> Option<(Self, Table)> {
+    /// The table of an INSERT whose rows may be sent together, and the statement if they would be joined; in bulk
+    /// otherwise.
+    pub fn insert(execute: &Execute, session: &Session) -> Option<(Table, Option<Insert>)> {
         let Rows::Batch { strategy, .. } = execute.rows else { return None };
-        if strategy == BatchStrategy::Pipelined || offers_bulk(execute, session) {
+        if strategy == BatchStrategy::Pipelined {
             return None;
         }
+        if offers_bulk(execute, session) {
+            return Some((Table::new(&execute.sql, session.modes())?, None));
+        }
         let insert = Insert::new(&execute.sql, session.modes())?;
-        let table = insert.table.clone();
+        Some((insert.table.clone(), Some(insert)))
+    }
+
+    /// The batch of a statement that needs no preparing, because its rows are joined.
+    pub fn without_preparing(execute: &Execute, insert: Insert, session: &Session) -> Self {
         let frame = Frame::Insert { insert, lists: session.lists(&execute.sql) };
-        Some((Self::begin(execute, Some(frame), usize::MAX), table))
+        Self::begin(execute, Some(frame), usize::MAX)
     }
 
     /// Chooses the guard by the state of the session, of which nothing is in flight now.
@@ -439,6 +448,7 @@ impl<H: MyHandler> Machine<H> {
             Ok(Pulled::End | Pulled::Failed) => return self.drop_tail(cx, None),
             Err(error) => return self.drop_tail(cx, Some(Failure::Client { error, row: Some(0) })),
         }
+        let is_strict = self.queue.last_mut().is_some_and(|pending| pending.is_strict);
         let Some(batch) = self.batch() else { return };
         batch.go(BatchEvent::FirstRow, Phase::Rows { exhausted: false });
         batch.mark = mark;
@@ -451,6 +461,9 @@ impl<H: MyHandler> Machine<H> {
             Guard::None => {}
             Guard::Autocommit => self.own_query("SET autocommit=0", Kind::Guard, write_buffer),
             Guard::Savepoint => self.own_query(&verb::savepoint(SAVEPOINT), Kind::Guard, write_buffer),
+        }
+        if is_strict {
+            self.own_query(STRICTLY, Kind::Guard, write_buffer);
         }
         if !chunked && let Err(error) = self.send_row(cx, write_buffer) {
             self.refuse(cx, error, 0, write_buffer);
@@ -604,6 +617,9 @@ impl<H: MyHandler> Machine<H> {
 
     /// Sends the end of the guard.
     fn close_batch(&mut self, guard: Guard, undo: bool, write_buffer: &mut WriteBuffer) {
+        if self.queue.last_mut().is_some_and(|pending| pending.is_strict) {
+            self.own_query(AS_BEFORE, Kind::Restore, write_buffer);
+        }
         match (guard, undo) {
             // Nothing to end: the state Closing continues at once.
             (Guard::None, _) => {}

@@ -45,6 +45,10 @@ pub struct PendingRequest<H: ResponseHandler> {
     pub(super) used: Option<Used>,
     /// What was prepared has literals in the place of the parameters.
     pub(super) literal: bool,
+    /// The execution was refused before anything was done: it begins again after the reply to its fetch.
+    pub(super) begins_again: bool,
+    /// It is a batch that lasts while the mode is strict for every table.
+    pub(super) is_strict: bool,
     /// The number of replies that are still to come.
     pub(super) replies_due: usize,
 }
@@ -70,6 +74,8 @@ impl<H: MyHandler> PendingRequest<H> {
             stage: Stage::Queued,
             used: None,
             literal: false,
+            begins_again: false,
+            is_strict: false,
             replies_due: 0,
         }
     }
@@ -115,7 +121,7 @@ impl<H: MyHandler> PendingRequest<H> {
     }
 
     /// Returns true if it can be executed once more with literals in the place of its parameters: it is no batch, has no
-    /// cursor, and was not repeated before.
+    /// cursor, and was not repeated before. (A query that is refused bound is refused with the literal, too.)
     pub(super) fn may_be_written(&self, modes: Modes) -> bool {
         matches!(
             &self.request,

@@ -4,6 +4,7 @@ use super::pending::PendingRequest;
 use super::reply::{Expect, Kind, Reply};
 use super::run::{LargeRow, RowPackets};
 use super::startup::Progress;
+use super::table::Leniency;
 use super::{Machine, MyHandler, Phase};
 use crate::limits;
 use crate::packets::capabilities::{Capabilities, StatusFlags};
@@ -158,18 +159,18 @@ impl<H: MyHandler> Machine<H> {
         let counted = self.wire.compression.is_none();
         let mut room = Room::More;
         let mut run = RowPackets::new(columns, unread, counted.then_some(expect.sequence));
+        let answer = if expect.kind == Kind::Table { run.first().map(Leniency::of) } else { None };
         if !run.is_empty()
             && let Some(handler) = pending.slot.handler.as_mut().filter(|_| expect.kind.is_for_handler())
         {
             room = handler.rows(cx, &mut run)?;
         }
-        let is_answer = expect.kind == Kind::Table && !run.is_empty();
         let (bytes, sequence) = run.end();
         expect.sequence = sequence.unwrap_or(expect.sequence);
         let id = pending.slot.id;
         self.queue.note(id, room);
-        if is_answer {
-            self.note_table_row();
+        if let Some(answer) = answer {
+            self.note_table_row(answer);
         }
         Ok(bytes)
     }

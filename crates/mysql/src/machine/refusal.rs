@@ -92,7 +92,8 @@ impl<H: MyHandler> Machine<H> {
             return Err(reason);
         }
         if kind == Kind::Restore {
-            return Err(Fatal::peer(format!("the server did not go back to autocommit: {}", error.message)));
+            let text = format!("the server did not take back a setting of the driver's: {}", error.message);
+            return Err(Fatal::peer(text));
         }
         if kind == Kind::Unchain {
             // The next statements would be part of it, and be lost with it.
@@ -134,13 +135,14 @@ impl<H: MyHandler> Machine<H> {
             // The execution after a preparation that failed.
             Kind::Ahead if pending.statement().is_none_or(|statement| statement.id.is_none()) => {}
             // The fetch after an execution that failed, or that opened no cursor.
+            Kind::Fetch if cursor && !cursor_open && pending.begins_again && alone => return self.retry(cx, error),
             Kind::Fetch if cursor && !cursor_open => {}
             Kind::Result { .. } if stale && pending.is_from_cache() && alone && pending.slot.may_repeat() => {
-                return self.retry(cx);
+                return self.retry(cx, error);
             }
             Kind::Result { .. } if narrow.is_some() && alone && pending.may_be_written(modes) => {
                 pending.write_literals();
-                return self.retry(cx);
+                return self.retry(cx, error);
             }
             _ if matches!(pending.stage(), Stage::Batch(_)) => self.batch_reply(kind, Err(error))?,
             _ => {
@@ -223,21 +225,23 @@ impl<H: MyHandler> Machine<H> {
 
     /// Drops a statement that the server does not know any more from the cache, and runs its request again. Nothing was
     /// executed, and nothing later is in flight, so the order stays.
-    fn retry(&mut self, cx: H::Context<'_>) -> Result<(), Fatal> {
+    ///
+    /// A fetch may be in flight after it, whose error comes next: then it is run again after that, or ends with this error
+    /// if a later request was started in the meantime.
+    fn retry(&mut self, cx: H::Context<'_>, error: ServerError) -> Result<(), Fatal> {
         let pending = self.front()?;
-        pending.used = None;
-        let fetch_follows = pending.replies_due > 1;
-        if fetch_follows {
-            // A fetch is in flight after it, whose error comes next.
-            let text = "the server forgot the prepared statement; run it again";
-            pending.slot.fail(ServerError::of_driver(UNKNOWN_STMT_HANDLER, text));
-        } else {
-            pending.go(Event::Again, Stage::Queued);
-            pending.slot.repeat();
-            pending.replies_due = 0;
-            self.expects.pop_front();
-            self.queue.unstart();
+        if pending.replies_due > 1 {
+            pending.begins_again = true;
+            pending.slot.fail(error);
+            return self.answered(cx);
         }
-        if fetch_follows { self.answered(cx) } else { Ok(()) }
+        pending.begins_again = false;
+        pending.used = None;
+        pending.go(Event::Again, Stage::Queued);
+        pending.slot.repeat();
+        pending.replies_due = 0;
+        self.expects.pop_front();
+        self.queue.unstart();
+        Ok(())
     }
 }

@@ -26,7 +26,12 @@ impl<'a> RowPackets<'a> {
 
     /// Returns true if there is none.
     pub(super) fn is_empty(&self) -> bool {
-        self.clone().next().is_none()
+        self.first().is_none()
+    }
+
+    /// The payload of the first one that was not taken.
+    pub(super) fn first(&self) -> Option<&'a [u8]> {
+        self.clone().next()
     }
 
     /// The payload of the next one.

@@ -9,6 +9,7 @@ use super::request::{AsText, Execute, Request, Rows, VerbStatement};
 use super::session::Session;
 use super::stage::{Event, State};
 use super::statement::Statement;
+use super::table::Together;
 use super::verb::COMMIT;
 use super::wire::Wire;
 use super::{LastPrepared, Machine, MyHandler, Phase};
@@ -232,15 +233,16 @@ impl<H: MyHandler> Machine<H> {
 
     fn start_execute(&mut self, at: usize, execute: &Execute, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         let sql = &execute.sql;
-        if let Some((batch, table)) = Batch::without_preparing(execute, &self.session) {
+        if let Some((table, insert)) = Batch::insert(execute, &self.session) {
             let handler = self.queue[at].slot.handler.as_ref();
-            // One row is not joined with another.
+            // One row is not sent with another.
             let is_single = handler.is_none_or(|handler| handler.rows_in_all(cx).is_some_and(|rows| rows < 2));
-            let joins = if is_single { Some(true) } else { self.joins(&table) };
-            match joins {
-                Some(true) => return self.queue[at].go(Event::StartBatch, Stage::Batch(Box::new(batch))),
-                Some(false) => {}
-                None => return self.ask_about_table(at, table, write_buffer),
+            let together = if is_single { Some(Together::Freely) } else { self.together(&table, insert.is_none()) };
+            let Some(together) = together else { return self.ask_about_table(at, table, write_buffer) };
+            self.queue[at].is_strict = together == Together::Strictly;
+            if let Some(insert) = insert.filter(|_| together != Together::Never) {
+                let batch = Batch::without_preparing(execute, insert, &self.session);
+                return self.queue[at].go(Event::StartBatch, Stage::Batch(Box::new(batch)));
             }
         }
         let always = execute.text == AsText::Always;

@@ -12,6 +12,7 @@
 
 use super::batch::Batch;
 use super::chunk::Chunk;
+use super::table::Leniency;
 use crate::sql::Table;
 use headrace_core::transitions::Transitions;
 
@@ -26,8 +27,8 @@ pub(super) enum Stage {
     Bindable,
     Asking {
         table: Table,
-        /// The answer has no row so far.
-        joins: bool,
+        /// What its rows have said so far.
+        answer: Leniency,
     },
     Batch(Box<Batch>),
     Uploading {
@@ -52,7 +53,7 @@ headrace_core::names! {
         Queued = "nothing of it was sent",
         Preparing = "COM_STMT_PREPARE was sent, on MariaDB with COM_STMT_EXECUTE after it where that is possible",
         Bindable = "its statement is known, or is sent as text",
-        Asking = "a batch whose rows may be joined: the server was asked whether it makes of them what it makes of single ones",
+        Asking = "a batch whose rows may be sent together: the server was asked whether it makes of them what it makes of single ones",
         Batch = "a batch: see its own table",
         Uploading = "the server receives a file",
         Sent = "all of it was sent",
@@ -66,7 +67,7 @@ headrace_core::names! {
         StartKnown = "it is started, and its statement is known, or is sent as text",
         StartPrepare = "it is started, and its statement is not known",
         StartBatch = "it is started: a batch whose rows are joined, so that nothing is prepared",
-        AskTable = "it is started: a batch whose rows may be joined, into a table of which that is not known",
+        AskTable = "it is started: a batch whose rows may be sent together, into a table of which that is not known",
         TableKnown = "the answer is complete: the batch begins",
         StartNeedless = "it is started, and its result is known already; earlier requests are unanswered",
         Prepared = "COM_STMT_PREPARE_OK",

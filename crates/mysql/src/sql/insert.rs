@@ -29,6 +29,15 @@ pub struct Table {
     pub name: String,
 }
 
+impl Table {
+    /// That of an INSERT or a REPLACE of any form; `None` for other statements, and where it is not certain.
+    pub fn new(sql: &str, modes: Modes) -> Option<Self> {
+        let statement = Tokens::new(sql, modes);
+        let is_insert = !statement.is_uncertain && statement.is_one_of(0, &["insert", "replace"]);
+        is_insert.then(|| statement.table()).flatten()
+    }
+}
+
 impl Insert {
     /// Splits a statement into its parts, `None` if its rows cannot be joined without changing its meaning:
     ///

@@ -483,7 +483,7 @@ pub fn a_stale_statement_in_bulk_is_undone_and_done_again_with_a_fresh_one() {
         session.peer.sent()
     };
     let ok = || reply(&[OK]);
-    run(&mut session, vec![prepared(1), ok(), ok(), ok(), ok()]);
+    run(&mut session, vec![ok(), prepared(1), ok(), ok(), ok(), ok()]);
     for (id, code) in [(2, 0u16), (3, 1615), (4, 1243)] {
         let error = reply(&[&[&[0xff][..], &code.to_le_bytes(), b"#HY000"].concat()]);
         // autocommit off, the rows refused; rolled back, autocommit on; then everything from the beginning.
@@ -532,6 +532,36 @@ pub fn a_text_that_is_refused_for_the_charset_of_its_parameter_is_written() {
         let refused = run(&mut session, sql, beyond, vec![impossible(what)]);
         assert_eq!(refused, ("server 3988".to_owned(), [0, 1, 0]), "{sql}");
     }
+}
+
+#[test]
+pub fn a_cursor_whose_statement_the_server_has_forgotten_is_opened_again() {
+    let replies = vec![greeting("11.8.2-MariaDB", "mysql_native_password", mysql8()), packet(2, OK)];
+    let mut session = ready(connecting(options("pw"), replies));
+    let prepared = |id: u8| reply(&[&[0, id, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0], &column("?", 3, 63)]);
+    let unknown = || reply(&[b"\xff\xdb\x04#HY000Unknown prepared statement handler (1) given"]);
+    let sql = "select a from t where a = ?";
+    session.execute(sql, vec![V::Int(1)]);
+    session.peer.replies.extend([prepared(1), reply(&[OK])]);
+    session.run().unwrap();
+    session.peer.received.clear();
+    let cursor = || Execute { sql: sql.into(), rows: Rows::One, text: AsText::IfUnprepared, cursor: Some(2) };
+    let (_, opened) = session.ask(Request::Execute(cursor()), vec![V::Int(1)], vec![]);
+    let no_cursor = || reply(&[b"\xff\x26\x04#HY000no cursor"]);
+    session.peer.replies.extend([unknown(), unknown(), prepared(2), reply(&[OK]), no_cursor()]);
+    session.run().unwrap();
+    assert_eq!(opened.get().end.clone().unwrap(), "done");
+    let sent = session.peer.sent();
+    assert_eq!(["COM_STMT_PREPARE", "COM_STMT_EXECUTE"].map(|command| sent.count(&[command])), [1, 2], "{sent:?}");
+    // A request that was started in the meantime would be executed before it.
+    let (_, opened) = session.ask(Request::Execute(cursor()), vec![V::Int(1)], vec![]);
+    let after = session.query("do 1");
+    session.peer.replies.extend([unknown(), unknown(), reply(&[OK])]);
+    session.run().unwrap();
+    assert_eq!(
+        (opened.get().end.clone().unwrap(), after.get().end.clone().unwrap()),
+        ("server 1243".into(), "done".into())
+    );
 }
 
 #[test]

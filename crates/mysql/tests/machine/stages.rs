@@ -267,7 +267,7 @@ pub fn a_second_file_within_the_first_ends_the_session() {
     assert!(session.machine.receive((), &mut session.read_buffer, &mut session.write_buffer).is_err());
 }
 
-/// A batch of two rows in bulk, and the server's replies.
+/// A batch of two rows in bulk, and the server's replies, the first of which is about the table.
 fn bulk(replies: Vec<Vec<u8>>) -> (Session<Script>, Shared) {
     let bulk = (mysql8() - Capabilities::LONG_PASSWORD) | Capabilities::MARIADB_STMT_BULK_OPERATIONS;
     let mut session = session(bulk);
@@ -280,7 +280,7 @@ fn bulk(replies: Vec<Vec<u8>>) -> (Session<Script>, Shared) {
 #[test]
 pub fn rows_that_the_server_does_not_take_in_bulk_go_one_by_one() {
     let ok = || reply(&[OK]);
-    let replies = vec![prepared(1), ok(), reply(&[NOT_PREPARED]), ok(), ok(), ok(), ok()];
+    let replies = vec![ok(), prepared(1), ok(), reply(&[NOT_PREPARED]), ok(), ok(), ok(), ok()];
     let (mut session, received) = bulk(replies);
     assert_eq!(end(&received), "done");
     assert_eq!(session.peer.sent().count(&["COM_STMT_EXECUTE 1"]), 2);
@@ -289,9 +289,10 @@ pub fn rows_that_the_server_does_not_take_in_bulk_go_one_by_one() {
 #[test]
 pub fn rows_are_joined_only_where_the_server_refuses_in_all_what_it_refuses_in_one() {
     let ok = || reply(&[OK]);
-    let row = reply(&[&[1], &column("1", 3, 63), b"\x011", &[0xfe, 0, 0, 2, 0, 0, 0]]);
+    let row = |said: &[u8]| reply(&[&[1], &column("mode", 253, 45), said, &[0xfe, 0, 0, 2, 0, 0, 0]]);
     let values = || vec![vec![V::Int(7)], vec![V::Int(8)]];
-    for (answered, joins) in [(ok(), true), (reply(&[b"\xff\x7a\x04#42S02no"]), true), (row, false)] {
+    let refused = reply(&[b"\xff\x7a\x04#42S02no"]);
+    for (answered, joins) in [(ok(), true), (refused, true), (row(b"\x04mode"), false), (row(b"\x06MyISAM"), false)] {
         let mut session = session(mysql8());
         session.batch("insert into `a``b`.t values (?)", BatchStrategy::Auto, true, values());
         let rest = if joins { vec![ok()] } else { vec![prepared(1), ok(), ok()] };
@@ -331,7 +332,7 @@ pub fn rows_are_sent_without_a_savepoint_that_the_engine_does_not_have() {
         let rollback = if failed { reply(&[WARNED]) } else { ok() };
         // The second savepoint is in flight when the first one is refused.
         let none = || reply(&[NO_SAVEPOINT]);
-        answer(&mut session, vec![prepared(1), ok(), ok(), none(), ok(), none(), ok(), last, rollback, ok()]);
+        answer(&mut session, vec![ok(), prepared(1), ok(), ok(), none(), ok(), none(), ok(), last, rollback, ok()]);
         assert_eq!(end(&received), if failed { "server 1062 at row 3" } else { "done" });
         let sent = session.peer.sent();
         assert_eq!(sent.count(&["COM_STMT_BULK_EXECUTE 1"]), 4);
@@ -343,6 +344,27 @@ pub fn rows_are_sent_without_a_savepoint_that_the_engine_does_not_have() {
     }
 }
 
+#[test]
+pub fn rows_go_together_into_a_lenient_table_while_the_mode_is_strict_for_it() {
+    let ok = || reply(&[OK]);
+    let row = |said: &[u8]| reply(&[&[1], &column("mode", 253, 45), said, &[0xfe, 0, 0, 2, 0, 0, 0]]);
+    for (answered, is_strict) in [(row(b"\x04mode"), false), (row(b"\x06MyISAM"), true), (row(b"\x04Aria"), true)] {
+        for failed in [false, true] {
+            let last = if failed { vec![reply(&[DUPLICATE]), reply(&[WARNED])] } else { vec![ok()] };
+            let modes = usize::from(is_strict);
+            let begun = vec![ok(); 1 + modes];
+            let replies = [vec![answered.clone(), prepared(1)], begun, last, vec![ok(); 2 + modes]].concat();
+            let (mut session, received) = bulk(replies);
+            assert_eq!(end(&received), if failed { "server 1062" } else { "done" });
+            let sent = session.peer.sent();
+            assert_eq!(sent.count(&["COM_STMT_BULK_EXECUTE 1"]), 1);
+            let modes: Vec<_> = sent.messages().iter().filter(|message| message.contains("SET sql_mode")).collect();
+            assert_eq!(modes.len(), if is_strict { 2 } else { 0 }, "{sent:?}");
+            assert!(modes.first().is_none_or(|mode| mode.ends_with("'STRICT_TRANS_TABLES,STRICT_ALL_TABLES')")));
+        }
+    }
+}
+
 const DUPLICATE: &[u8] = b"\xff\x26\x04#23000Duplicate entry";
 /// OK with one warning, as of a ROLLBACK that could not undo everything.
 const WARNED: &[u8] = &[0, 0, 0, 2, 0, 1, 0];
@@ -350,7 +372,7 @@ const WARNED: &[u8] = &[0, 0, 0, 2, 0, 1, 0];
 #[test]
 pub fn rows_that_cannot_be_undone_are_not_sent_again() {
     let ok = || reply(&[OK]);
-    let replies = vec![prepared(1), ok(), reply(&[DUPLICATE]), reply(&[WARNED]), ok(), ok()];
+    let replies = vec![ok(), prepared(1), ok(), reply(&[DUPLICATE]), reply(&[WARNED]), ok(), ok()];
     let (mut session, received) = bulk(replies);
     assert_eq!(end(&received), "server 1062", "which row it is is not known");
     assert_eq!(session.peer.sent().count(&["COM_STMT_BULK_EXECUTE 1"]), 1);
