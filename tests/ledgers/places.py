@@ -195,7 +195,9 @@ class ByDaemon(Driver):
 
 
 class ByPooler(Driver):
-    """The driver behind PgBouncer, which lends server connections by transaction and knows no prepared statements."""
+    """The driver behind PgBouncer, which lends server connections by transaction and knows no prepared statements.
+
+    It ends by itself now and then, and is started again: a pool is to have connections again within ``STUCK``."""
 
     name = "pgbouncer"
     SETTINGS: ClassVar = "server_login_retry = 1\nquery_wait_timeout = 10"
@@ -215,7 +217,7 @@ class ByPooler(Driver):
         assert found.port
         assert found.username
         server = Behind("127.0.0.1", found.port, found.username, found.path[1:])
-        with pgbouncer(system_pgbouncer(), server, self.SETTINGS, SIZE) as pooler:
+        with pgbouncer(system_pgbouncer(), server, self.SETTINGS, SIZE, starts_again=True) as pooler:
             self.url = pooler.url
             async with super().opened():
                 yield

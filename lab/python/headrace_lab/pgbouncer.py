@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -36,6 +37,8 @@ OWN: Final = 6432
 """Names its socket."""
 START_TIMEOUT_S: Final = 30.0
 """Seconds that it may take until its socket exists."""
+RESTART_S: Final = 0.1
+"""Seconds between two looks whether one that is to run on has ended."""
 
 
 class Server(Protocol):
@@ -62,7 +65,13 @@ class PgBouncer:
 
 @contextlib.contextmanager
 def pgbouncer(
-    program: str | Path, server: Server, more: str = "", size: int = 3, host: str | None = None
+    program: str | Path,
+    server: Server,
+    more: str = "",
+    size: int = 3,
+    host: str | None = None,
+    *,
+    starts_again: bool = False,
 ) -> Iterator[PgBouncer]:
     """Runs one as long as the block does.
 
@@ -72,6 +81,8 @@ def pgbouncer(
         more: further lines of its configuration.
         size: the largest number of server connections.
         host: where the server is reached, if not by TCP: the folder of its Unix socket.
+        starts_again: whether it is started again when it ends by itself, as an init system does. 1.18 does that among
+            many cancel requests (``bad client state: 0``, ``server in bad state: 11``; pgbouncer's issues 801 and 822).
 
     Raises:
         ServerUnavailable: it does not start; the message has what it logged.
@@ -86,13 +97,11 @@ def pgbouncer(
         (folder / "ini").write_text(text)
         # Root it refuses to be; the server's own user is there where we are root.
         user = ["-u", "postgres"] if os.getuid() == 0 else []
-        process = subprocess.Popen(
-            [str(program), *user, str(folder / "ini")], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-        )
+        process = _Process([str(program), *user, str(folder / "ini")], starts_again=starts_again)
         try:
             deadline = time.monotonic() + START_TIMEOUT_S
             while not (folder / f".s.PGSQL.{OWN}").is_socket():
-                if process.poll() is not None or time.monotonic() > deadline:
+                if process.has_ended() or time.monotonic() > deadline:
                     log = folder / "log"
                     raise ServerUnavailable(
                         f"{program} does not start: {log.read_text() if log.exists() else 'it logged nothing'}"
@@ -101,8 +110,40 @@ def pgbouncer(
             url = f"postgresql://{server.user}@/{server.database}?host={folder}&port={OWN}&sslmode=disable"
             yield PgBouncer(url, folder, process.pid)
         finally:
-            process.terminate()
-            process.wait()
+            process.end()
+
+
+class _Process:
+    """A process, which is started again when it ends if that is wanted."""
+
+    def __init__(self, command: list[str], *, starts_again: bool) -> None:
+        self._command = command
+        self._stopped = threading.Event()
+        self._process = self._start()
+        self.pid = self._process.pid
+        self._watch = threading.Thread(target=self._run, daemon=True) if starts_again else None
+        if self._watch is not None:
+            self._watch.start()
+
+    def has_ended(self) -> bool:
+        """Returns true if it runs no more, and is not started again."""
+        return self._watch is None and self._process.poll() is not None
+
+    def end(self) -> None:
+        """Ends it, and waits for its end."""
+        self._stopped.set()
+        if self._watch is not None:
+            self._watch.join()
+        self._process.terminate()
+        self._process.wait()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(self._command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+
+    def _run(self) -> None:
+        while not self._stopped.wait(RESTART_S):
+            if self._process.poll() is not None:
+                self._process = self._start()
 
 
 def system_pgbouncer() -> str:
