@@ -41,6 +41,8 @@ STARTING = 100
 WAIT_SECONDS = 60
 """How long a client waits for an answer before it counts as hung; longer than any pause."""
 PAUSE_SECONDS = 1.0
+TICK_SECONDS = 0.1
+"""How often it is looked how late the clients themselves are: all of them are in one thread."""
 SHOWN = 100
 """Faults that are printed at one time."""
 ENDS = {"57P01", "HR005"}
@@ -80,13 +82,15 @@ class Soak:
         self.memory: list[list[int]] = [[]]
         """Of each daemon, one after the other, in kB."""
         self.longest = 0.0
+        self.late = 0.0
+        """Seconds for which the clients' own thread did not look, at most, since the last note."""
         self.starting = asyncio.Semaphore(STARTING)
 
     async def run(self, seconds: float) -> None:
         """All of it, for so long."""
         end = time.monotonic() + seconds
         tasks = [self.work(number, end) for number in range(self.clients)]
-        await asyncio.gather(self.trouble(end), self.restart(seconds), self.note(end), *tasks)
+        await asyncio.gather(self.trouble(end), self.restart(seconds), self.note(end), self.tick(end), *tasks)
 
     async def work(self, number: int, end: float) -> None:
         """One client after the other, in the place of a client."""
@@ -268,6 +272,18 @@ class Soak:
                 old.kill()
             old.communicate()
 
+    async def tick(self, end: float) -> None:
+        """How late the clients are, whatever the daemon does."""
+        while (now := time.monotonic()) < end:
+            await asyncio.sleep(TICK_SECONDS)
+            self.late = max(self.late, time.monotonic() - now - TICK_SECONDS)
+
+    async def waiting(self) -> tuple[int, int]:
+        """The clients that wait for a server connection, and the server connections that are lent."""
+        code, text = await asyncio.to_thread(ask, self.daemon, "GET", "/pools")
+        pools = json.loads(text) if code == 200 else []
+        return sum(pool["waiting"] for pool in pools), sum(pool["open"] - pool["idle"] for pool in pools)
+
     async def note(self, end: float) -> None:
         """What the daemon occupies, how far the clients are, and what is wrong."""
         shown = 0
@@ -275,8 +291,13 @@ class Soak:
             await asyncio.sleep(min(10.0, max(0.1, end - time.monotonic())))
             status = Path(f"/proc/{self.daemon.process.pid}/statm").read_text()
             self.memory[-1].append(int(status.split()[1]) * os.sysconf("SC_PAGE_SIZE") >> 10)
-            now = self.memory[-1][-1]
-            print(f"{now} kB, {len(self.ledger.stored)} committed, faults {len(self.faults)}", flush=True)
+            waiting, lent = await self.waiting()
+            print(
+                f"{self.memory[-1][-1]} kB, {len(self.ledger.stored)} committed, {waiting} wait, {lent} are served,"
+                f" the clients were {self.late:.1f} s late, faults {len(self.faults)}",
+                flush=True,
+            )
+            self.late = 0.0
             for fault in self.faults[shown : shown + SHOWN]:
                 print("FAULT", fault, flush=True)
             shown = len(self.faults)
