@@ -14,6 +14,7 @@ use crate::log;
 use crate::orders::Reloading;
 use crate::pool::registry::{AnyPools, PoolRegistry};
 use crate::pool::{Key, Parameters, ServerConnection};
+use crate::postgres::counted;
 use crate::postgres::pool::{self, Pool};
 use crate::postgres::relay::is_settable;
 use crate::postgres::server::Server;
@@ -29,6 +30,7 @@ use crate::timeouts::Clock;
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Instant;
 use tokio::runtime::Handle;
@@ -62,8 +64,11 @@ pub struct Hub {
     pub standbys: AllStandbys,
     /// The clients that are connected.
     pub registry: Registry,
-    /// Bytes of the messages that are kept until they are complete.
+    /// Bytes of the messages that are kept until they are complete, and of the statements of clients of databases other than
+    /// PostgreSQL.
     pub memory: Gauge,
+    /// The most that these and the prepared statements of PostgreSQL's clients may take.
+    most_memory: AtomicI64,
     /// Clients that were refused before they were connected.
     pub refused: Counter,
     /// The lines of the log about clients.
@@ -121,6 +126,7 @@ impl Asked {
 impl Hub {
     /// A daemon without clients.
     pub fn new(config: Config, bulk: Handle, left: Left) -> Self {
+        let most_memory = config.daemon.most_memory();
         Self {
             config: Mutex::new(Arc::new(config)),
             changes: Counter::default(),
@@ -133,6 +139,7 @@ impl Hub {
             standbys: AllStandbys::default(),
             registry: Registry::default(),
             memory: Gauge::default(),
+            most_memory: AtomicI64::new(most_memory),
             refused: Counter::default(),
             client_log: ClientLog::default(),
             since: Instant::now(),
@@ -153,6 +160,7 @@ impl Hub {
     /// Another configuration, which pools and clients follow as far as they can.
     pub fn reload(&self, config: Config) {
         log::set_level(config.daemon.log_level);
+        self.most_memory.store(config.daemon.most_memory(), Ordering::Relaxed);
         let config = Arc::new(config);
         let before = std::mem::replace(&mut *lock(&self.config), Arc::clone(&config));
         self.pools().for_each(|pools| pools.reload(&before, &config));
@@ -298,14 +306,27 @@ impl Hub {
         self.postgres.pool(key, database, &self.gates)
     }
 
-    /// Whether the messages of all clients fit into what they may take.
+    /// Bytes that messages and prepared statements of all clients take.
+    pub fn memory(&self) -> i64 {
+        self.memory.value() + counted::bytes()
+    }
+
+    fn is_memory_full(&self) -> bool {
+        self.memory() > self.most_memory.load(Ordering::Relaxed)
+    }
+
+    /// Whether the messages and prepared statements of all clients fit into what they may take.
     ///
     /// # Errors
     /// [`Ended`]: they need more than `memory_mb` allows.
     pub fn check_memory(&self) -> Result<(), Ended> {
-        let most = self.config().daemon.memory_mb.saturating_mul(1 << 20);
-        if self.memory.value() > most as i64 {
-            let what = "headraced: the messages of all clients need more memory than memory_mb allows";
+        if self.is_memory_full() {
+            // Statements that no client has any more are kept only while there is room.
+            self.postgres.all().iter().for_each(|pool| pool.state.catalog.clean());
+        }
+        if self.is_memory_full() {
+            let what =
+                "headraced: messages and prepared statements of all clients need more memory than memory_mb allows";
             return Err(Ended::new(TOO_LARGE, what));
         }
         Ok(())

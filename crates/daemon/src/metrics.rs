@@ -109,8 +109,13 @@ fn of_the_daemon(out: &mut String, hub: &Hub) {
     }
     head(out, "headraced_clients_refused_total", "counter", "Clients refused before they were connected.");
     line(out, "headraced_clients_refused_total", "", hub.refused.value() as f64);
-    head(out, "headraced_memory_bytes", "gauge", "Memory of messages that are not complete.");
-    line(out, "headraced_memory_bytes", "", hub.memory.value() as f64);
+    head(
+        out,
+        "headraced_memory_bytes",
+        "gauge",
+        "Memory of messages that are not complete, and of prepared statements.",
+    );
+    line(out, "headraced_memory_bytes", "", hub.memory() as f64);
     head(out, "headraced_uptime_seconds", "gauge", "How long the daemon runs.");
     line(out, "headraced_uptime_seconds", "", hub.since.elapsed().as_secs_f64());
 }

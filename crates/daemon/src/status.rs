@@ -171,7 +171,7 @@ pub fn of(hub: &Hub) -> Status {
         predecessor: hub.predecessor().map(|predecessor| predecessor.pid),
         clients: clients(hub),
         pools: pools(hub),
-        memory_bytes: hub.memory.value(),
+        memory_bytes: hub.memory(),
     }
 }
 

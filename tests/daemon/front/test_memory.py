@@ -57,14 +57,16 @@ def test_large_statements_and_parameters_count(front: Front) -> None:
         assert status(front)["memory_bytes"] == before
 
 
-def test_client_that_needs_more_than_all_may_have_is_ended(program: Path, front: Front) -> None:
+# Sizes of the texts that a client prepares.
+@pytest.mark.parametrize("size", [MEGABYTE, 8000])
+def test_client_that_needs_more_than_all_may_have_is_ended(program: Path, front: Front, size: int) -> None:
     text = f"[daemon]\nmemory_mb = {MEGABYTES}\n[databases.{front.name}]\nurl = {json.dumps(front.url)}\n"
     with running(program, text) as folder:
         own = Front(front.name, folder, front.url, front.one_row)
         with PlainClient(own) as large, PlainClient(own) as small:
-            text = f"select '{'x' * MEGABYTE}'{front.one_row}"
+            text, count = f"select '{'x' * size}'{front.one_row}", 2 * MEGABYTES * MEGABYTE // size
             with contextlib.suppress(BrokenPipeError):
-                large.socket.sendall(b"".join(parse(f"number {n}", text) for n in range(2 * MEGABYTES)))
+                large.socket.sendall(b"".join(parse(f"number {n}", text) for n in range(count)))
             assert sqlstates(large.end()) == [TOO_LARGE]
             assert small.query(f"select 1{front.one_row}") == ["1"]
         assert status(own)["memory_bytes"] == 0

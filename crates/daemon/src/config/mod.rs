@@ -161,6 +161,11 @@ impl Daemon {
         Ok(())
     }
 
+    /// Bytes that messages and prepared statements of all clients may take.
+    pub fn most_memory(&self) -> i64 {
+        i64::try_from(self.memory_mb.saturating_mul(1 << 20)).unwrap_or(i64::MAX)
+    }
+
     /// How long clients have to end their transactions.
     pub fn drain_timeout(&self) -> Duration {
         Duration::from_secs_f64(self.drain_timeout)

@@ -61,7 +61,7 @@ pub fn write(out: &mut Vec<u8>, hub: &Hub, table: Table) {
         Table::Config => put(out, "key value default changeable", "ssss", config(hub)),
         Table::Lists => put(out, "list items", "si", lists(hub)),
         Table::Mem => {
-            let memory = hub.memory.value();
+            let memory = hub.memory();
             let row = vec![text("message_buffers"), int(1), int(memory), int(0), int(memory)];
             put(out, "name size used free memtotal", "siiii", vec![row]);
         }

@@ -24,8 +24,8 @@ impl<B: Backend> Session<'_, B> {
             }
         }
         self.refresh_dialect();
-        let prepared = match Prepared::new(sql::statement(&self.dialect, sql, types), Held::new(&self.hub, sql.len())?)
-        {
+        let held = Held::of_statement(&self.hub, name.len() + sql.len())?;
+        let prepared = match Prepared::new(sql::statement(&self.dialect, sql, types), held) {
             Ok(prepared) => prepared,
             Err(failure) => return Ok(Err(failure)),
         };

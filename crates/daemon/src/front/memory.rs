@@ -1,7 +1,7 @@
 //! The memory that messages of clients take of what all clients share.
 
 use crate::hub::Hub;
-use crate::limits::SMALL;
+use crate::limits::{SMALL, STATEMENT_BYTES};
 use crate::replies::Ended;
 use std::sync::Arc;
 
@@ -21,10 +21,22 @@ impl Held {
         if bytes <= SMALL {
             return Ok(None);
         }
+        Self::always(hub, bytes).map(Some)
+    }
+
+    /// Counts the bytes of a prepared statement, of which a client may have any number.
+    ///
+    /// # Errors
+    /// [`Ended`]: all clients together have more than `memory_mb` allows.
+    pub(super) fn of_statement(hub: &Arc<Hub>, bytes: usize) -> Result<Self, Ended> {
+        Self::always(hub, STATEMENT_BYTES + bytes)
+    }
+
+    fn always(hub: &Arc<Hub>, bytes: usize) -> Result<Self, Ended> {
         hub.memory.add(bytes as i64);
         let held = Self { hub: Arc::clone(hub), bytes };
         hub.check_memory()?;
-        Ok(Some(held))
+        Ok(held)
     }
 }
 

@@ -15,13 +15,13 @@ use std::sync::{Arc, Mutex};
 pub(super) struct Prepared {
     pub(super) statement: Statement,
     /// The memory of its text.
-    _held: Option<Held>,
+    _held: Held,
     /// Its columns, once the server has described them; `None` in it for a statement without rows.
     described: Mutex<Option<Option<Vec<Target>>>>,
 }
 
 impl Prepared {
-    pub(super) fn new(statement: Statement, held: Option<Held>) -> Result<Self, Failure> {
+    pub(super) fn new(statement: Statement, held: Held) -> Result<Self, Failure> {
         let described = match &statement.action {
             Action::Refused(failure) => return Err(failure.clone()),
             Action::Answer(answer) => Some(answer.columns.clone()),

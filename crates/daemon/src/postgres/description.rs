@@ -1,8 +1,10 @@
 //! What a server says of a prepared statement, and what of that has to be the same for a client that was told of it.
 
+use super::counted::Counted;
 use super::statements::Statement;
 use crate::limits::DESCRIPTION_BYTES;
 use sha2::{Digest, Sha256};
+use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 /// The replies to Describe of a statement, or of a portal that was bound from it.
@@ -16,7 +18,21 @@ pub struct Description {
 
 /// A message that is kept: as it is, or in short if it is larger than [`DESCRIPTION_BYTES`].
 #[derive(Clone, Debug)]
-struct Kept(Arc<[u8]>);
+struct Kept(Arc<Bytes>);
+
+#[derive(Debug)]
+struct Bytes {
+    bytes: Box<[u8]>,
+    _counted: Counted,
+}
+
+impl Deref for Bytes {
+    type Target = [u8];
+
+    fn deref(&self) -> &[u8] {
+        &self.bytes
+    }
+}
 
 /// The tag of a message that is kept in short, which no message of a server has.
 const SHORT: u8 = b'#';
@@ -53,13 +69,11 @@ impl Description {
     /// of its columns are those of the Bind, and those of a statement are all text.
     pub fn of_portal(statement: &Statement, columns: &[u8]) -> Self {
         let first = &statement.first_description.columns;
-        if let Some(first) = first.get().filter(|first| *first.0 == *columns) {
+        if let Some(first) = first.get().filter(|first| **first.0 == *columns) {
             return Self { parameters: None, columns: first.clone() };
         }
-        let mut columns: Arc<[u8]> = columns.into();
-        if let Some(columns) = Arc::get_mut(&mut columns) {
-            clear_formats(columns);
-        }
+        let mut columns = columns.to_vec();
+        clear_formats(&mut columns);
         Self { parameters: None, columns: Kept::shared(first, columns, short_of_columns) }
     }
 
@@ -82,7 +96,7 @@ impl Description {
         match (&self.parameters, &told.parameters) {
             (_, None) => Comparison::Fits,
             (None, Some(_)) => Comparison::Unknown,
-            (Some(own), Some(told)) if own.0 == told.0 => Comparison::Fits,
+            (Some(own), Some(told)) if **own.0 == **told.0 => Comparison::Fits,
             (Some(_), Some(_)) => Comparison::Differs,
         }
     }
@@ -103,7 +117,7 @@ impl Description {
 
     /// ParameterDescription, and RowDescription or NoData, if both are known as they are.
     pub fn messages(&self) -> Option<[&[u8]; 2]> {
-        let messages = [&*self.parameters.as_ref()?.0, &*self.columns.0];
+        let messages: [&[u8]; 2] = [&self.parameters.as_ref()?.0, &self.columns.0];
         messages.iter().all(|message| message.first() != Some(&SHORT)).then_some(messages)
     }
 }
@@ -111,16 +125,17 @@ impl Description {
 impl Kept {
     fn shared<M>(first: &OnceLock<Self>, message: M, short: fn(&[u8]) -> Vec<u8>) -> Self
     where
-        M: AsRef<[u8]> + Into<Arc<[u8]>>,
+        M: AsRef<[u8]> + Into<Box<[u8]>>,
     {
         let bytes = message.as_ref();
         if bytes.len() > DESCRIPTION_BYTES {
             return Self::shared(first, short(bytes), short);
         }
         match first.get() {
-            Some(first) if *first.0 == *bytes => first.clone(),
+            Some(first) if **first.0 == *bytes => first.clone(),
             _ => {
-                let kept = Self(message.into());
+                let bytes: Box<[u8]> = message.into();
+                let kept = Self(Arc::new(Bytes { _counted: Counted::new(bytes.len()), bytes }));
                 // What another thread has kept meanwhile may be another message.
                 let _ = first.set(kept.clone());
                 kept
@@ -130,7 +145,7 @@ impl Kept {
 
     /// Returns true if the columns that are described are read in the same way.
     fn has_columns_of(&self, other: &Self) -> bool {
-        let (one, other) = (&*self.0, &*other.0);
+        let (one, other): (&[u8], &[u8]) = (&self.0, &other.0);
         match (one.first(), other.first()) {
             _ if one == other => true,
             (Some(&SHORT), _) | (_, Some(&SHORT)) => false,

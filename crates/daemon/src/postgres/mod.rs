@@ -1,5 +1,6 @@
 //! Databases of PostgreSQL: server connections that are lent to one client after the other.
 
+pub mod counted;
 mod description;
 mod lag;
 mod own_settings;

@@ -321,7 +321,7 @@ impl Session {
             && self.pool.mode != PoolMode::Session
             && self.relay.pinned().is_none()
             && self.pool.is_waited_for();
-        let pinned = self.relay.pinned();
+        let (pinned, parsed) = (self.relay.pinned(), self.relay.parsed);
         let (asked, answered) = (server.buffers.write_buffer.mark(), client.write_buffer.mark());
         let then = loop {
             let then =
@@ -350,6 +350,9 @@ impl Session {
             self.note_pin();
         }
         self.hold()?;
+        if self.relay.parsed != parsed {
+            self.hub.check_memory()?;
+        }
         Ok(then == Then::Terminate)
     }
 

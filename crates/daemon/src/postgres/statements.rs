@@ -1,8 +1,9 @@
 //! Prepared statements, shared by all clients of a pool.
 
+use super::counted::Counted;
 use super::description::{Description, FirstDescription};
 use super::relay::is_settable;
-use crate::limits::{KNOWN_STATEMENT_BYTES, KNOWN_STATEMENTS, SHARED_FOR};
+use crate::limits::{KNOWN_STATEMENT_BYTES, KNOWN_STATEMENTS, SHARED_FOR, STATEMENT_BYTES};
 use crate::lock;
 use headrace_postgres::sql::{Facts, facts, has_parse_time_constant};
 use std::borrow::Cow;
@@ -25,6 +26,7 @@ pub struct Statement {
     name: Box<[u8]>,
     made: Instant,
     pub(super) first_description: FirstDescription,
+    _counted: Counted,
 }
 
 impl Statement {
@@ -150,6 +152,11 @@ impl Catalog {
         made
     }
 
+    /// Forgets what no client has.
+    pub fn clean(&self) {
+        lock(&self.known).clean();
+    }
+
     /// The statements that clients have: the name on the server, the text, and the number of their holders.
     pub fn shown(&self) -> Vec<(String, String, usize)> {
         let known = lock(&self.known);
@@ -206,6 +213,7 @@ fn make(body: &[u8], settings: Option<Arc<str>>, made: Instant) -> Statement {
         name: name_of(id).into(),
         made,
         first_description: FirstDescription::default(),
+        _counted: Counted::new(STATEMENT_BYTES + body.len()),
     }
 }
 

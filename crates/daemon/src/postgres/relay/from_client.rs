@@ -233,6 +233,7 @@ impl Relay {
                 // One that is known was read when it was made.
                 let statement = self.found.take().unwrap_or_else(|| own(rest));
                 self.note(&text_of(sql), &statement.facts, server)?;
+                self.parsed += 1;
                 self.parse(name, rest, statement, server, output);
             }
             _ => self.describe_or_close(tag, &message, server, output)?,

@@ -110,6 +110,8 @@ pub struct Relay {
     waits_for_replies: bool,
     /// What has happened since it was taken last.
     pub counters: Counters,
+    /// Counts the statements that the client has prepared, unnamed ones too.
+    pub parsed: u64,
     /// Requests since the server connection was lent.
     pub requests: usize,
     /// Counts the messages of the client that are handled, if only in part.
@@ -142,6 +144,7 @@ impl Relay {
             validated: None,
             waits_for_replies: false,
             counters: Counters::default(),
+            parsed: 0,
             requests: 0,
             messages: 0,
             refuses_transactions: false,

@@ -3,6 +3,8 @@
 //! A message that the server has not answered yet may be skipped, because of an error in one before it. So what it does
 //! to a name is kept apart until its reply has come.
 
+use crate::limits::STATEMENT_BYTES;
+use crate::postgres::counted::Counted;
 use crate::postgres::description::Description;
 use crate::postgres::statements::Statement;
 use std::collections::HashMap;
@@ -31,6 +33,7 @@ pub struct Names {
 struct Named {
     statement: Arc<Statement>,
     told: Option<Description>,
+    _counted: Counted,
 }
 
 /// Changes of one name that were not answered yet.
@@ -133,7 +136,8 @@ impl Names {
 
     /// A change that nothing can undo.
     pub fn set(&mut self, change: Change) {
-        let named = change.to.map(|statement| Named { statement, told: None });
+        let counted = || Counted::new(STATEMENT_BYTES + change.name.len());
+        let named = change.to.map(|statement| Named { statement, told: None, _counted: counted() });
         match (change.name.is_empty(), named) {
             (true, named) => self.unnamed = named,
             (false, Some(named)) => drop(self.known.insert(change.name, named)),
