@@ -43,6 +43,7 @@ MEANT: list[tuple[str, Any, Any]] = [
     ("double", 1e308, None), ("double", 5e-324, None),
     ("double", 0.1, None), ("float", 0.5, None), ("varchar(40)", 1.5, "1.5"), ("varchar(40)", 1e15, "1e15"),
     ("varchar(40)", 1e14, "100000000000000"), ("varchar(40)", 0.00001, "0.00001"), ("varchar(40)", D("-0.00"), "0.00"),
+    ("varchar(90)", 10**80, str(10**80)), ("varchar(90)", D(10**80), str(10**80)),
     ("decimal(40,10)", D("12345678901234567890.0123456789"), None), ("decimal(10,1)", D("2.25"), D("2.3")),
     ("decimal(10,1)", D("1E+5"), D("100000.0")), ("double", D("-0.0"), 0.0), ("varchar(40)", "😀é", None),
     ("varchar(40)", "a\0b\\n'\"\\ %s ?", None), ("varchar(40)", "", None), ("varchar(40)", Color.RED, "red"),
@@ -71,6 +72,8 @@ REFUSED: list[tuple[str, Any, type[errors.Error]]] = [
     ("time", dt.time(3, tzinfo=dt.timezone.utc), errors.ProgrammingError), ("text", {1}, errors.ProgrammingError),
     ("time", dt.timedelta(hours=839), errors.DataError), ("bigint", 2**63, errors.DataError),
     ("decimal(20,5)", 10**66, errors.DataError), ("decimal(20,5)", "2020-01-02", errors.DatabaseError),
+    # Of these the server makes 65 nines.
+    ("varchar(90)", 10**81, errors.DataError), ("text", D("1E+81"), errors.DataError),
     ("decimal(20,5)", uuid.UUID(int=5), errors.DatabaseError), ("varchar(3)", "long", errors.DataError),
 ]  # fmt: skip
 

@@ -228,6 +228,20 @@ def _(t: Trial) -> None:
     assert t.stored(dt.time(3, 4, 5, 600_000)) == "03:04:05.600000"
 
 
+@says(PAGE, "more than 81 digits before the point is refused", "72 digits after the point, fewer if there are more")
+def _(t: Trial) -> None:
+    t.table("v varchar(200)")
+    for number in (10**81, D(10**81), D("-1E+81")):
+        t.refuses(DataError, "insert into said values (%s)", number)
+    for whole, digits in ((1, 72), (9, 72), (10, 63), (73, 0), (81, 0)):
+        long = "1" * whole + "." + "1" * 90
+        assert t.stored(D(long)) == long[: whole + 1 + digits].rstrip(".")
+    loading = t.connect(local_infile=True)
+    loading.execute("delete from said")
+    loading.load_rows("said", [(D(long),)], columns=["v"])
+    assert t.value("select v from said") == t.stored(long) == long
+
+
 @says(
     PAGE, "An aware `datetime` is refused", "`nan`, `inf` and other values for which the server has no type are refused"
 )

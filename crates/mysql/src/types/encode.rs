@@ -5,6 +5,7 @@
 
 use super::ColumnType;
 use super::civil::{Clock, MAX_TIME_MICROS, Ymd, fields, length};
+use crate::limits::NUMBER_DIGITS;
 use crate::packets::body::put_lenenc_bytes;
 use crate::packets::command::ParamType;
 use headrace_core::{Mismatch, Value, ValueKind};
@@ -163,16 +164,30 @@ fn rare<V: Value>(value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<Param
 /// A whole number that does not fit an i64: unsigned, or a decimal, which has up to 65 digits.
 #[inline(never)]
 fn wide_int<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<ParamType, V::Error> {
-    value.with_decimal(|text| match text.parse::<u64>() {
+    Ok(value.with_decimal(|text| match text.parse::<u64>() {
         Ok(n) => {
             out.extend_from_slice(&n.to_le_bytes());
-            [ColumnType::LONGLONG.0, UNSIGNED]
+            Ok([ColumnType::LONGLONG.0, UNSIGNED])
         }
         Err(_) => {
-            put_lenenc_bytes(out, text.as_bytes());
-            [ColumnType::NEWDECIMAL.0, 0]
+            put_lenenc_bytes(out, plain_int(text)?.as_bytes());
+            Ok([ColumnType::NEWDECIMAL.0, 0])
         }
-    })
+    })??)
+}
+
+/// A whole number that the server reads as what it is.
+pub(super) fn plain_int(text: &str) -> Result<&str, Mismatch> {
+    if text.len() > NUMBER_DIGITS && text.trim_start_matches('-').len() > NUMBER_DIGITS {
+        return Err(no_number(text));
+    }
+    Ok(text)
+}
+
+#[cold]
+fn no_number(text: &str) -> Mismatch {
+    let shown = headrace_core::shortened(text);
+    Mismatch::out_of_range(format!("{shown} does not fit DECIMAL (finite numbers of 65 digits)"))
 }
 
 #[cold]
@@ -199,7 +214,7 @@ pub(super) fn finite<V: Value>(value: &V) -> Result<f64, V::Error> {
 /// A decimal number without exponent: with one, the server would read the literal as DOUBLE, and round it. DECIMAL has
 /// 65 digits, so an exponent beyond hundreds is out of its range, or nothing.
 pub(super) fn plain_decimal(text: &str) -> Result<Cow<'_, str>, Mismatch> {
-    let outside = || Mismatch::out_of_range(format!("{text} does not fit DECIMAL (finite numbers of 65 digits)"));
+    let outside = || no_number(text);
     let (mantissa, exponent) = match text.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, exponent.parse::<i32>().map_err(|_| outside())?),
         None => (text, 0),
@@ -214,6 +229,9 @@ pub(super) fn plain_decimal(text: &str) -> Result<Cow<'_, str>, Mismatch> {
         return Err(outside());
     }
     if exponent == 0 {
+        if whole.len() > NUMBER_DIGITS && whole.trim_start_matches('0').len() > NUMBER_DIGITS {
+            return Err(outside());
+        }
         return Ok(Cow::Borrowed(mantissa));
     }
     let all = format!("{whole}{fraction}");
@@ -222,6 +240,9 @@ pub(super) fn plain_decimal(text: &str) -> Result<Cow<'_, str>, Mismatch> {
     let split = point.clamp(0, all.len() as i64) as usize;
     let whole = format!("{}{}", &all[..split], zeros(point - all.len() as i64));
     let fraction = format!("{}{}", zeros(-point), &all[split..]);
+    if whole.trim_start_matches('0').len() > NUMBER_DIGITS {
+        return Err(outside());
+    }
     let whole = if whole.is_empty() { "0" } else { &whole };
     Ok(Cow::Owned(if fraction.is_empty() { format!("{sign}{whole}") } else { format!("{sign}{whole}.{fraction}") }))
 }
@@ -382,5 +403,14 @@ mod tests {
         for text in ["", "NaN", "Infinity", "-Infinity", "1E999", "1E99999999999", "1x", "-", ".", "1.2.3"] {
             assert!(plain_decimal(text).is_err(), "{text}");
         }
+        let longest = "9".repeat(NUMBER_DIGITS);
+        for text in [format!("-{longest}.5"), format!("{longest}E0"), format!("000{longest}")] {
+            assert!(plain_decimal(&text).is_ok(), "{text}");
+        }
+        for text in [format!("1{longest}"), format!("-{longest}E1"), "1E+81".to_owned(), format!("1{longest}.5E-0")] {
+            assert!(plain_decimal(&text).is_err(), "{text}");
+        }
+        assert!(plain_int(&format!("-{longest}")).is_ok());
+        assert!(plain_int(&format!("-1{longest}")).is_err());
     }
 }

@@ -5,8 +5,8 @@
 //! changing) is written in hexadecimal. So no value can end its literal early.
 
 use super::encode::{
-    Lists, bit_number, date_fields, finite, no_list, no_type, plain_decimal, plain_text, time_micros, time_text,
-    timestamp_fields, vector,
+    Lists, bit_number, date_fields, finite, no_list, no_type, plain_decimal, plain_int, plain_text, time_micros,
+    time_text, timestamp_fields, vector,
 };
 use headrace_core::{Mismatch, Value, ValueKind};
 use std::io::Write;
@@ -20,7 +20,9 @@ pub fn write_literal<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<(), V::Er
     match kind {
         ValueKind::Null => out.extend_from_slice(b"NULL"),
         ValueKind::Bool => out.push(b'0' + u8::from(value.bool()?)),
-        ValueKind::Int => value.with_decimal(|text| out.extend_from_slice(text.as_bytes()))?,
+        ValueKind::Int => {
+            value.with_decimal(|text| plain_int(text).map(|plain| out.extend_from_slice(plain.as_bytes())))??;
+        }
         // With an exponent it is a DOUBLE; without, the server would read a DECIMAL.
         ValueKind::Float => append(out, format_args!("{:e}", finite(value)?)),
         ValueKind::Decimal => {

@@ -2,8 +2,8 @@
 //! line feed, a backslash escapes, `\\N` is NULL. MySQL: "LOAD DATA Statement, Field and Line Handling".
 
 use super::encode::{
-    Lists, bit_number, date_fields, finite, no_type, outside, plain_decimal, plain_text, time_micros, time_text,
-    timestamp_fields, vector,
+    Lists, bit_number, date_fields, finite, no_type, outside, plain_decimal, plain_int, plain_text, time_micros,
+    time_text, timestamp_fields, vector,
 };
 use headrace_core::{Mismatch, Value, ValueKind};
 use std::io::Write;
@@ -140,7 +140,9 @@ fn plain<V: Value>(value: &V, column: FieldKind, out: &mut Vec<u8>) -> Result<()
     let start = out.len();
     match kind {
         ValueKind::Bool => out.push(b'0' + u8::from(value.bool()?)),
-        ValueKind::Int => value.with_decimal(|text| out.extend_from_slice(text.as_bytes()))?,
+        ValueKind::Int => {
+            value.with_decimal(|text| plain_int(text).map(|plain| out.extend_from_slice(plain.as_bytes())))??;
+        }
         // Of a text the server would round a half away from zero, of a DOUBLE to the even number. Without a precision
         // digits beyond the 17th would be zeros.
         ValueKind::Float if column == FieldKind::Integer => {
