@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import gc
 import time
 from typing import Any
@@ -89,3 +90,47 @@ async def test_a_cancellation_counts_beside_a_limit(any_db: Database, kind: str)
         started = time.monotonic()
         assert await conn.fetchval(any_db.one) is not None
         assert time.monotonic() - started < SOON
+
+
+async def _streamed(conn: Any, sql: str, timeout: float) -> None:
+    async with contextlib.aclosing(conn.stream(sql, timeout=timeout)) as rows:
+        async for _ in rows:
+            pass
+
+
+async def _blocks(conn: Any, sql: str, timeout: float) -> None:
+    async with contextlib.aclosing(conn.stream_blocks(sql, timeout=timeout)) as blocks:
+        async for _ in blocks:
+            pass
+
+
+async def _arrow(conn: Any, sql: str, timeout: float) -> None:
+    async with contextlib.aclosing(conn.stream_arrow(sql, timeout=timeout)) as batches:
+        async for _ in batches:
+            pass
+
+
+async def _pipelined(conn: Any, sql: str, timeout: float) -> None:
+    async with conn.pipeline(timeout=timeout):
+        await conn.execute(sql, timeout=timeout)
+        await conn.execute(sql, timeout=timeout)
+
+
+async def _in_a_block(conn: Any, sql: str, timeout: float) -> None:
+    async with conn.transaction(timeout=timeout):
+        await conn.execute(sql, timeout=timeout)
+
+
+async def _with_a_cursor(conn: Any, sql: str, timeout: float) -> None:
+    async with conn.cursor() as cursor:
+        await cursor.execute(sql, timeout=timeout)
+        await cursor.fetchall()
+
+
+@pytest.mark.parametrize("way", [_streamed, _blocks, _arrow, _pipelined, _in_a_block, _with_a_cursor])
+async def test_no_limit_is_so_short_that_the_connection_stays_occupied(any_db: Database, way: Any) -> None:
+    async with await any_db.aconnect(autocommit=True) as conn:
+        for timeout in (0, 1e-4, 3e-4, 1e-3, 3e-3):
+            with contextlib.suppress(TimeoutError):
+                await way(conn, any_db.answer, timeout)
+            assert await asyncio.wait_for(conn.fetchval(any_db.answer), SOON * 2) == 42

@@ -173,13 +173,17 @@ impl<H: PgHandler> Pending for PendingRequest<H> {
         self.slot
     }
 
-    /// The end of a block has to be sent, and so has the Sync that ends a group of requests.
+    /// The end of a block has to be sent, and so have that of a portal and the Sync that ends a group of requests.
     fn replace_discarded(&mut self, before: Option<&Self>) -> bool {
         if let Request::Verb { verb, .. } = &self.request
             && let Some(instead) = verb.if_discarded()
             && let Ok(instead) = verb::request(&instead)
         {
             self.request = instead;
+            return true;
+        }
+        if matches!(self.request, Request::ClosePortal { .. }) {
+            // A portal's own transaction keeps all other requests waiting.
             return true;
         }
         if self.is_batch() && self.answer.owed > 0 {

@@ -284,7 +284,9 @@ impl<H: PgHandler> Machine<H> {
                 frontend::flush(out);
             }
             Request::ClosePortal { portal } if self.reserved == Some(portal.number) => {
-                frontend::query(out, "", "COMMIT");
+                // Who has given up waiting for the end was told that it had failed.
+                let verb = if pending.slot.handler.is_some() { "COMMIT" } else { "ROLLBACK" };
+                frontend::query(out, "", verb);
                 pending.answer.owed = 1;
                 self.reserved = None;
                 self.transaction.send(Sent::Idle);
