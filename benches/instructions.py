@@ -49,6 +49,7 @@ REPETITIONS = {
     "pipeline": (1, 5, BATCH, "execute inside of pipeline()"),
     "executemany": (1, 5, BATCH, "row of executemany, in a transaction"),
     "arrow": (2, 12, FETCHED, "row of five columns as a pyarrow table"),
+    "bulk-in": (2, 12, BATCH, "row of COPY, or of load_rows"),
     "arrow-in": (2, 12, BATCH, "row of executemany of such a table"),
     "adbc": (2, 12, FETCHED, "row of five columns by ADBC"),
     "adbc-in": (2, 12, BATCH, "row of such a table ingested by ADBC"),
@@ -72,6 +73,7 @@ def blocking(workload: str, url: str, times: int) -> None:
     select = f"SELECT id, name FROM fetched WHERE id = {mark}"
     insert = f"INSERT INTO filled VALUES ({', '.join([mark] * 5)})"
     columns = table(BATCH) if workload == "arrow-in" else None
+    same = rows(BATCH)
     with headrace.connect(url, autocommit=True) as conn:
         cursor = conn.cursor()
         for n in range(times):
@@ -80,6 +82,8 @@ def blocking(workload: str, url: str, times: int) -> None:
             elif columns is not None:
                 with conn.transaction():
                     conn.executemany(insert, columns)
+            elif workload == "bulk-in":
+                (conn.copy_in if hasattr(conn, "copy_in") else conn.load_rows)("filled", same)
             elif workload == "select":
                 cursor.execute(select, (n % 100,)).fetchall()
             elif workload == "fetchrow":
