@@ -36,6 +36,18 @@ def schemas(server: PostgresServer) -> Iterator[None]:
         admin.execute("drop schema of_int, of_text cascade")
 
 
+@pytest.mark.parametrize("sql", ["select 'now'::timestamptz::text", "select (date 'now' + time 'NOW')::text"])
+def test_constant_of_a_parse_is_that_of_its_own_client(daemon: Daemon, sql: str) -> None:
+    times = []
+    for _ in range(2):
+        with client(daemon) as one:
+            (time,) = values(one.ask(run("s", sql)))
+            # Until it prepares it again, as on the server.
+            assert values(one.ask(bind("s") + EXECUTE + SYNC)) == [time]
+            times.append(time)
+    assert times[0] < times[1]
+
+
 @pytest.mark.parametrize(
     ("setting", "first", "second", "sql", "expected"),
     [
