@@ -60,9 +60,10 @@ pub const DESCRIPTION_BYTES: usize = 16 * 1024;
 /// How long a prepared statement is what everybody gets who prepares its text. What its text means may be changed by
 /// others than the daemon's clients: a table of the same name in an earlier schema of the search path, another function.
 pub const SHARED_FOR: Duration = Duration::from_secs(60);
-/// Bytes that a prepared statement is taken to need besides its text, and each name that a client has for one besides the
-/// name.
+/// Bytes that a prepared statement is taken to need besides its text.
 pub const STATEMENT_BYTES: usize = 256;
+/// Bytes that each name is taken to need that a client has for a prepared statement, besides the name.
+pub const STATEMENT_NAME_BYTES: usize = 96;
 /// Portals of one client that are open at one time, beyond which it keeps its server connection.
 pub const PORTALS: usize = 1000;
 /// Texts of prepared statements that a pool remembers, in addition to those that a client holds.

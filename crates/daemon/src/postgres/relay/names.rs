@@ -3,7 +3,7 @@
 //! A message that the server has not answered yet may be skipped, because of an error in one before it. So what it does
 //! to a name is kept apart until its reply has come.
 
-use crate::limits::STATEMENT_BYTES;
+use crate::limits::STATEMENT_NAME_BYTES;
 use crate::postgres::counted::Counted;
 use crate::postgres::description::Description;
 use crate::postgres::statements::Statement;
@@ -136,7 +136,7 @@ impl Names {
 
     /// A change that nothing can undo.
     pub fn set(&mut self, change: Change) {
-        let counted = || Counted::new(STATEMENT_BYTES + change.name.len());
+        let counted = || Counted::new(STATEMENT_NAME_BYTES + change.name.len());
         let named = change.to.map(|statement| Named { statement, told: None, _counted: counted() });
         match (change.name.is_empty(), named) {
             (true, named) => self.unnamed = named,
