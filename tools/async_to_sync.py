@@ -9,8 +9,8 @@ file ``test_NAME_async.py`` in ``tests``, which becomes ``test_NAME.py``: a prom
 what ``tests/waiting.py`` has for tests that wait. Three comments say what is not the same in both:
 
     pipeline.turn()  # asyncio only         this statement, with all that is in it, or comment is left out
-    # blocking: wire.nudge()                this line stands there instead
-    await turn()  # blocking: wire.nudge()  the same for one line, which may be the first of a block
+    # blocking: wire.pump_once()                this line stands there instead
+    await turn()  # blocking: wire.pump_once()  the same for one line, which may be the first of a block
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ fuzz_target!(|data: &[u8]| {
     if script & 64 == 0 {
         // The broker gives the process to another client with the first request in flight.
         machine.transmit((), &mut write_buffer);
-        if machine.outlive((), &Fatal::end_of_input()) {
+        if machine.survive_loss((), &Fatal::end_of_input()) {
             (read_buffer, write_buffer) = (ReadBuffer::new(), WriteBuffer::new());
             machine.reconnect(&mut write_buffer).expect("the same options");
             read_buffer.extend(&greeting());

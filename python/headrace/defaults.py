@@ -84,7 +84,7 @@ INTERRUPT_PATIENCE: Final = 0.3
 rest."""
 CANCEL_CHECK: Final = 0.05
 """Seconds between two checks, on an event loop, whether a cancel request had an effect; at most."""
-PIPELINE_NUDGE: Final = 8
+PIPELINE_PUMP: Final = 8
 """Statements of a blocking pipeline after which queued ones are sent and received data is read, unless that was just
 done."""
 PIPELINE_TURN: Final = 64

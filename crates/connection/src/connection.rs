@@ -27,8 +27,8 @@ pub trait Driven: Session {
     ) -> Result<(), Fatal>;
     /// [`Protocol::abort`]
     fn abort(&mut self, cx: Self::Context<'_>, reason: &Fatal);
-    /// [`Protocol::outlive`]
-    fn outlive(&mut self, cx: Self::Context<'_>, reason: &Fatal) -> bool;
+    /// [`Protocol::survive_loss`]
+    fn survive_loss(&mut self, cx: Self::Context<'_>, reason: &Fatal) -> bool;
 }
 
 impl<P: Protocol> Driven for P {
@@ -48,8 +48,8 @@ impl<P: Protocol> Driven for P {
     fn abort(&mut self, cx: Self::Context<'_>, reason: &Fatal) {
         Protocol::abort(self, cx, reason);
     }
-    fn outlive(&mut self, cx: Self::Context<'_>, reason: &Fatal) -> bool {
-        Protocol::outlive(self, cx, reason)
+    fn survive_loss(&mut self, cx: Self::Context<'_>, reason: &Fatal) -> bool {
+        Protocol::survive_loss(self, cx, reason)
     }
 }
 
@@ -280,8 +280,8 @@ impl<M: Driven + ?Sized> Connection<M> {
     /// Returns true if the session goes on although its connection was lost: the next step is to connect to the server
     /// again, at once or when a request waits. To be called after [`Connection::handle_last`], by a loop that does so;
     /// for any other the session ends.
-    pub fn outlives(&mut self, cx: M::Context<'_>, reason: &Fatal) -> bool {
-        let goes_on = self.ended.is_none() && self.machine.outlive(cx, reason);
+    pub fn survives_loss(&mut self, cx: M::Context<'_>, reason: &Fatal) -> bool {
+        let goes_on = self.ended.is_none() && self.machine.survive_loss(cx, reason);
         if goes_on {
             self.redirects = 0;
         }

@@ -27,7 +27,7 @@ use std::time::Instant;
 
 /// A cancelled request whose reply its caller does not wait for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Left {
+pub struct CancelledRequest {
     /// The number of the request; `None` for everything that the server works on and that was discarded.
     pub request: Option<u64>,
     /// The time limit of the server's reply.

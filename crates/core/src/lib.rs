@@ -50,7 +50,7 @@ pub mod words;
 
 pub use block::WhenLost;
 pub use buffer::{ReadBuffer, WriteBuffer};
-pub use cancel::Left;
+pub use cancel::CancelledRequest;
 pub use codeset::CodeSet;
 pub use column::{Column, Described};
 pub use params::{Mismatch, MismatchKind, Parameters, Value, ValueKind};

@@ -416,7 +416,7 @@ pub trait Protocol: Session {
     /// The connection was lost with `reason`, and what came before is handled. Returns true if the session goes on: the
     /// next step is then [`NextStep::Reconnect`](crate::NextStep), to the same server, and requests that the server has
     /// certainly not executed wait for it. Most sessions end with their connection.
-    fn outlive(&mut self, _cx: <Self::Handler as ResponseHandler>::Context<'_>, _reason: &Fatal) -> bool {
+    fn survive_loss(&mut self, _cx: <Self::Handler as ResponseHandler>::Context<'_>, _reason: &Fatal) -> bool {
         false
     }
     /// Ends every request with `reason`, and the session with them.

@@ -4,7 +4,7 @@
 //! protocol is in the type of its pending requests, which has a [`Slot`] and implements [`Pending`].
 
 use crate::block::{self, Blocks, WhenLost};
-use crate::cancel::Left;
+use crate::cancel::CancelledRequest;
 use crate::params::Mismatch;
 use crate::protocol::{Discarded, Fatal, Outcome, ResponseHandler, Room};
 use crate::verb::Effect;
@@ -207,7 +207,7 @@ pub struct Queue<R> {
     /// The number of cancel requests that are under way.
     pauses: usize,
     /// The cancelled request that its caller has left to the session. One of the pauses is its own.
-    left: Option<Left>,
+    left: Option<CancelledRequest>,
     /// The request whose response handler is full.
     full: Option<u64>,
     /// The transaction blocks of the program.
@@ -493,7 +493,7 @@ impl<R: Pending> Queue<R> {
 
     /// A pause that its caller began belongs to `left` from now on. If there is one already, a single pause and the time
     /// limit of the later one are kept.
-    fn leave(&mut self, left: Left) {
+    fn leave(&mut self, left: CancelledRequest) {
         if self.left.replace(left).is_some() {
             self.unpause();
         }
@@ -588,11 +588,11 @@ pub trait Requests {
     /// See [`crate::Session::unpause`].
     fn unpause(&mut self);
     /// See [`crate::Session::leave_cancelled`].
-    fn leave(&mut self, left: Left);
+    fn leave(&mut self, left: CancelledRequest);
     /// The cancelled request that was left to the session, whether or not it is answered.
-    fn left(&self) -> Option<Left>;
+    fn left(&self) -> Option<CancelledRequest>;
     /// The cancelled request is answered, or given up: its pause can be ended.
-    fn take_left(&mut self) -> Option<Left>;
+    fn take_left(&mut self) -> Option<CancelledRequest>;
     /// See [`crate::Session::full`].
     fn full(&self) -> Option<u64>;
     /// See [`crate::Session::resume`].
@@ -627,15 +627,15 @@ impl<R: Pending> Requests for Queue<R> {
         Queue::unpause(self);
     }
 
-    fn leave(&mut self, left: Left) {
+    fn leave(&mut self, left: CancelledRequest) {
         Queue::leave(self, left);
     }
 
-    fn left(&self) -> Option<Left> {
+    fn left(&self) -> Option<CancelledRequest> {
         self.left
     }
 
-    fn take_left(&mut self) -> Option<Left> {
+    fn take_left(&mut self) -> Option<CancelledRequest> {
         self.left.take()
     }
 

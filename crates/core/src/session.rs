@@ -1,6 +1,6 @@
 //! The interface of a session for a driver loop: what to do next, what is in flight, how to cancel and how to end it.
 
-use crate::cancel::Left;
+use crate::cancel::CancelledRequest;
 use crate::protocol::Discarded;
 use crate::{Fatal, Reported, Requests, WriteBuffer};
 use std::time::Instant;
@@ -231,11 +231,11 @@ pub trait Session {
     /// Leaves a cancelled request to the session, after the server has received a cancel request, in place of
     /// [`Session::unpause`]: nothing is started before it is answered, and [`Session::check_left`] fails if that takes
     /// too long.
-    fn leave_cancelled(&mut self, left: Left) {
+    fn leave_cancelled(&mut self, left: CancelledRequest) {
         self.requests_mut().leave(left);
     }
     /// The cancelled request that was left to the session, until [`Session::check_left`] has found it answered.
-    fn left(&self) -> Option<Left> {
+    fn left(&self) -> Option<CancelledRequest> {
         self.requests().left()
     }
     /// Returns true if a cancelled request is not answered: the one of this number, or with `None` everything that the

@@ -2,7 +2,7 @@
 
 use headrace_core::{
     Cancellation, Certificate, Column, Condition, Described, Diagnostics, Discarded, Effect, ErrorClass, Failure,
-    Fatal, FatalKind, IfUnsent, Left, Mismatch, NextStep, Pending, Pipelining, Queue, Reported, Requests, Room,
+    Fatal, FatalKind, IfUnsent, CancelledRequest, Mismatch, NextStep, Pending, Pipelining, Queue, Reported, Requests, Room,
     Session, Sink, Slot, WhenLost, WriteBuffer,
 };
 use headrace_testkit::{Dialect, Shared, TestHandler};
@@ -403,7 +403,7 @@ fn requests_wait_until_the_cancelled_one_that_was_left_is_answered() {
     for request in [true, false] {
         let (mut session, first) = cancelling();
         let request = request.then_some(first);
-        session.leave_cancelled(Left { request, until });
+        session.leave_cancelled(CancelledRequest { request, until });
         assert_eq!(session.check_left(before), Ok(()));
         assert!(session.left().is_some() && session.is_unanswered(request));
         assert!(!session.queue.may_start() && session.cancels == 0, "it is not answered");
@@ -423,7 +423,7 @@ fn a_connection_is_closed_if_the_cancelled_request_that_was_left_is_not_answered
     let [until, _, after] = times();
     for request in [true, false] {
         let (mut session, first) = cancelling();
-        session.leave_cancelled(Left { request: request.then_some(first), until });
+        session.leave_cancelled(CancelledRequest { request: request.then_some(first), until });
         assert_eq!(session.check_left(after).unwrap_err().kind, FatalKind::NoAnswer);
         assert_eq!(session.left(), None);
     }
@@ -433,10 +433,10 @@ fn a_connection_is_closed_if_the_cancelled_request_that_was_left_is_not_answered
 fn what_is_left_twice_keeps_one_pause_and_the_later_time_limit() {
     let [until, _, after] = times();
     let (mut session, first) = cancelling();
-    session.leave_cancelled(Left { request: Some(first), until });
+    session.leave_cancelled(CancelledRequest { request: Some(first), until });
     assert!(session.pause_at_discarded());
     let later = after + Duration::from_secs(1);
-    session.leave_cancelled(Left { request: None, until: later });
+    session.leave_cancelled(CancelledRequest { request: None, until: later });
     assert_eq!(session.check_left(after), Ok(()));
     assert_eq!(session.left().map(|left| left.until), Some(later));
     session.queue.pop_front();
@@ -448,7 +448,7 @@ fn what_is_left_twice_keeps_one_pause_and_the_later_time_limit() {
 fn a_pause_of_another_cancel_request_outlasts_the_request_that_was_left() {
     let [until, before, _] = times();
     let (mut session, first) = cancelling();
-    session.leave_cancelled(Left { request: Some(first), until });
+    session.leave_cancelled(CancelledRequest { request: Some(first), until });
     session.pause();
     session.queue.pop_front();
     assert_eq!(session.check_left(before), Ok(()));

@@ -12,7 +12,7 @@ mod connecting;
 
 use connecting::{Machine, Target, ask};
 use headrace_core::rows::{Datum, Received, Reply};
-use headrace_core::{Diagnostics, Discarded, Fatal, FatalKind, Left, Outcome, Protocol as _, Session as _};
+use headrace_core::{Diagnostics, Discarded, Fatal, FatalKind, CancelledRequest, Outcome, Protocol as _, Session as _};
 use headrace_drivers::{Database, Visitor};
 use headrace_io::blocking::Client;
 use headrace_io::{CancelSent, TcpOptions};
@@ -119,7 +119,7 @@ fn leave<D: Database>(client: &mut Client<Machine<D>>, target: &Target) -> Resul
         return Ok(false);
     }
     let sent = send_cancel::<D>(client, target);
-    client.connection.machine.leave_cancelled(Left { request: Some(id), until: Instant::now() + PATIENCE });
+    client.connection.machine.leave_cancelled(CancelledRequest { request: Some(id), until: Instant::now() + PATIENCE });
     sent.map(|()| true)
 }
 

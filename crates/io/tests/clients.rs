@@ -6,7 +6,7 @@ mod support;
 
 use headrace_connection::Connection;
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
-use headrace_core::{Fatal, FatalKind, Left, Session as _};
+use headrace_core::{Fatal, FatalKind, CancelledRequest, Session as _};
 use headrace_io::{Address, TcpOptions, blocking, tokio as on_tokio};
 use std::future::Future;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -275,13 +275,13 @@ fn a_request_for_which_nothing_has_to_be_sent_is_over_before_anything_is_receive
 
 /// Opens a session with a cancelled request that was left to it, and waits for its answer and another one; returns what is
 /// left then.
-type Leaving = fn(&Address, Duration) -> Result<Option<Left>, Fatal>;
+type Leaving = fn(&Address, Duration) -> Result<Option<CancelledRequest>, Fatal>;
 
 const LEAVING: [Leaving; 2] = [
     |address, limit| {
         let (options, deadline) = (TcpOptions::default(), Some(Instant::now() + PATIENCE));
         let mut client = blocking::Client::open(address, &options, plain(), (), deadline)?;
-        client.connection.machine.leave_cancelled(Left { request: Some(1), until: Instant::now() + limit });
+        client.connection.machine.leave_cancelled(CancelledRequest { request: Some(1), until: Instant::now() + limit });
         for answers in 1..=2 {
             client.connection.buffers.write_buffer.tail().extend_from_slice(b"question\n");
             assert!(client.drive((), deadline, |connection| connection.machine.lines.len() == answers)?);
@@ -291,7 +291,7 @@ const LEAVING: [Leaving; 2] = [
     |address, limit| {
         run(async {
             let mut client = on_tokio::Client::open(address, &TcpOptions::default(), plain(), ()).await?;
-            client.connection.machine.leave_cancelled(Left { request: Some(1), until: Instant::now() + limit });
+            client.connection.machine.leave_cancelled(CancelledRequest { request: Some(1), until: Instant::now() + limit });
             for answers in 1..=2 {
                 client.connection.buffers.write_buffer.tail().extend_from_slice(b"question\n");
                 assert!(client.drive((), |connection| connection.machine.lines.len() == answers).await?);

@@ -87,8 +87,8 @@ pub trait Engine: Session + Any + Debug + Send {
     fn abort(&mut self, py: Python<'_>, reason: &Fatal);
     /// [`Protocol::may_be_released`]
     fn may_be_released(&self) -> bool;
-    /// [`Protocol::outlive`]
-    fn outlive(&mut self, py: Python<'_>, reason: &Fatal) -> bool;
+    /// [`Protocol::survive_loss`]
+    fn survive_loss(&mut self, py: Python<'_>, reason: &Fatal) -> bool;
     /// [`Dialect::convert`]
     fn convert(&self, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query>;
     /// [`Dialect::is_several`]
@@ -141,8 +141,8 @@ where
         Protocol::may_be_released(self)
     }
 
-    fn outlive(&mut self, py: Python<'_>, reason: &Fatal) -> bool {
-        Protocol::outlive(self, py, reason)
+    fn survive_loss(&mut self, py: Python<'_>, reason: &Fatal) -> bool {
+        Protocol::survive_loss(self, py, reason)
     }
 
     fn convert(&self, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query> {
@@ -215,8 +215,8 @@ impl Driven for dyn Engine {
     fn abort(&mut self, py: Python<'_>, reason: &Fatal) {
         Engine::abort(self, py, reason);
     }
-    fn outlive(&mut self, py: Python<'_>, reason: &Fatal) -> bool {
-        Engine::outlive(self, py, reason)
+    fn survive_loss(&mut self, py: Python<'_>, reason: &Fatal) -> bool {
+        Engine::survive_loss(self, py, reason)
     }
 }
 

@@ -35,11 +35,11 @@ pub const COPY_HELD_BYTES: usize = 1024 * 1024;
 /// The maximum sleep of a thread that waits for the end of a stream or COPY: a wake-up between its check and its sleep
 /// is lost.
 pub const LOOK: Duration = Duration::from_millis(20);
-/// The minimum interval at which [`Wire::nudge`] sends and reads.
-pub const NUDGE_TURNS: usize = 16;
+/// The minimum interval at which [`Wire::pump_once`] sends and reads.
+pub const PUMP_TURNS: usize = 16;
 /// The minimum interval at which it moves bytes. A system call for each statement of a pipeline would cost more than
 /// the statement; in this time a program queues some dozens, which keep a server busy for longer than it takes to queue
 /// as many again.
-pub const NUDGE_PAUSE: Duration = Duration::from_micros(250);
+pub const PUMP_PAUSE: Duration = Duration::from_micros(250);
 /// The maximum time that it waits for a reply without which nothing more can be sent.
-pub const NUDGE_WAIT: Duration = Duration::from_millis(10);
+pub const PUMP_WAIT: Duration = Duration::from_millis(10);

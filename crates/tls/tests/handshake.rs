@@ -10,11 +10,11 @@ use rustls::pki_types::CertificateDer;
 use sha2::{Digest, Sha256};
 use std::io::Write;
 use std::path::PathBuf;
-use support::{Authority, Identity, Joined, Server, asking};
+use support::{Authority, Identity, ConnectedPair, Server, asking};
 
 /// The result of a handshake of `verify` against `identity`.
 fn attempt(verify: Verify, roots: &str, name: &str, identity: &Identity) -> Result<(), Fatal> {
-    Joined::new(&asking(verify, roots), name, &Server::new(identity)).converse()
+    ConnectedPair::new(&asking(verify, roots), name, &Server::new(identity)).converse()
 }
 
 /// The message of a refusal.
@@ -68,7 +68,7 @@ fn each_level_checks_what_it_says() {
         ] {
             let mut server = Server::new(&identity);
             server.version = version;
-            let outcome = Joined::new(&asking(verify, &roots.pem), name, &server).converse();
+            let outcome = ConnectedPair::new(&asking(verify, &roots.pem), name, &server).converse();
             assert_eq!(outcome.is_ok(), accepted, "{version:?} {verify:?} {name}: {outcome:?}");
         }
     }
@@ -81,7 +81,7 @@ fn bytes_that_come_one_at_a_time_are_enough() {
     for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
         let mut server = Server::new(&identity);
         server.version = version;
-        let mut joined = Joined::new(&asking(Verify::Full, &authority.pem), "db", &server);
+        let mut joined = ConnectedPair::new(&asking(Verify::Full, &authority.pem), "db", &server);
         joined.step = 1;
         joined.converse().unwrap();
         let large: Vec<u8> = (0..300_000u32).map(|i| i as u8).collect();
@@ -97,7 +97,7 @@ fn bytes_that_come_one_at_a_time_are_enough() {
 fn more_plain_text_than_the_wire_may_hold_leaves_in_parts() {
     let authority = Authority::new("ours");
     let identity = authority.server(&["db"]);
-    let mut joined = Joined::new(&asking(Verify::Full, &authority.pem), "db", &Server::new(&identity));
+    let mut joined = ConnectedPair::new(&asking(Verify::Full, &authority.pem), "db", &Server::new(&identity));
     joined.settle().unwrap().unwrap();
     let large: Vec<u8> = (0..3_000_000u32).map(|i| (i % 253) as u8).collect();
     joined.write_buffer.tail().extend_from_slice(&large);
@@ -130,7 +130,7 @@ fn no_plaintext_is_sent_before_the_handshake() {
 fn bytes_after_close_notify_are_ignored() {
     let authority = Authority::new("ours");
     let identity = authority.server(&["db"]);
-    let mut joined = Joined::new(&asking(Verify::Full, &authority.pem), "db", &Server::new(&identity));
+    let mut joined = ConnectedPair::new(&asking(Verify::Full, &authority.pem), "db", &Server::new(&identity));
     joined.converse().unwrap();
     assert!(!joined.client.peer_closed());
     joined.server.writer().write_all(b" last words").unwrap();
@@ -150,7 +150,7 @@ fn bytes_after_close_notify_are_ignored() {
 fn the_close_notify_reaches_the_server() {
     let authority = Authority::new("ours");
     let identity = authority.server(&["db"]);
-    let mut joined = Joined::new(&asking(Verify::Full, &authority.pem), "db", &Server::new(&identity));
+    let mut joined = ConnectedPair::new(&asking(Verify::Full, &authority.pem), "db", &Server::new(&identity));
     joined.converse().unwrap();
     joined.client.close_notify();
     assert!(joined.client.wants_write());
@@ -174,7 +174,7 @@ fn bytes_that_are_no_tls_are_an_error_and_no_hang() {
 fn a_refusal_sends_an_alert() {
     let (ours, others) = (Authority::new("ours"), Authority::new("others"));
     let identity = others.server(&["db"]);
-    let mut joined = Joined::new(&asking(Verify::Full, &ours.pem), "db", &Server::new(&identity));
+    let mut joined = ConnectedPair::new(&asking(Verify::Full, &ours.pem), "db", &Server::new(&identity));
     joined.settle().unwrap_err();
     let mut alert = Vec::new();
     joined.client.transmit(&mut WriteBuffer::new(), &mut alert).unwrap();
@@ -274,7 +274,7 @@ fn certificates_of_version_1_encrypt_where_nothing_is_checked() {
     for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
         let mut server = Server::new(&identity);
         server.version = version;
-        Joined::new(&asking(Verify::None, ""), "db", &server).converse().unwrap();
+        ConnectedPair::new(&asking(Verify::None, ""), "db", &server).converse().unwrap();
     }
     let words = refusal(attempt(Verify::Ca, &Authority::new("ours").pem, "db", &identity));
     assert!(words.contains("version 3"), "{words}");
@@ -288,7 +288,7 @@ fn a_server_without_the_key_of_its_certificate_is_refused_even_where_nothing_is_
     for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
         let mut server = Server::new(&identity);
         server.version = version;
-        let words = refusal(Joined::new(&asking(Verify::None, ""), "db", &server).converse());
+        let words = refusal(ConnectedPair::new(&asking(Verify::None, ""), "db", &server).converse());
         assert!(words.contains("BadSignature"), "{words}");
     }
     let mut version1 = Identity::version1("db");
@@ -296,7 +296,7 @@ fn a_server_without_the_key_of_its_certificate_is_refused_even_where_nothing_is_
     for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
         let mut server = Server::new(&version1);
         server.version = version;
-        refusal(Joined::new(&asking(Verify::None, ""), "db", &server).converse());
+        refusal(ConnectedPair::new(&asking(Verify::None, ""), "db", &server).converse());
     }
     version1.chain = vec![CertificateDer::from(vec![0x30, 0x03, 0x02, 0x01, 0x00])];
     refusal(attempt(Verify::None, "", "db", &version1));
@@ -312,12 +312,12 @@ fn a_client_sends_its_certificate_on_request() {
     let mut config = asking(Verify::Full, &authority.pem);
     let mut asked = Server::new(&server);
     asked.client_authority = Some(&authority);
-    let without = Joined::new(&config, "db", &asked).settle();
+    let without = ConnectedPair::new(&config, "db", &asked).settle();
     assert!(!matches!(without, Ok(Ok(()))), "{without:?}");
     config.client = Some(ClientCert { certificates: chain.0.clone(), key: key.0.clone() });
-    Joined::new(&config, "db", &asked).converse().unwrap();
+    ConnectedPair::new(&config, "db", &asked).converse().unwrap();
     // A certificate that is not requested is harmless.
-    Joined::new(&config, "db", &Server::new(&server)).converse().unwrap();
+    ConnectedPair::new(&config, "db", &Server::new(&server)).converse().unwrap();
 }
 
 #[test]
@@ -375,7 +375,7 @@ fn the_channel_is_bound_to_the_certificate_that_the_server_showed() {
     for version in [&rustls::version::TLS12, &rustls::version::TLS13] {
         let mut server = Server::new(&identity);
         server.version = version;
-        let mut joined = Joined::new(&asking(Verify::Full, &authority.pem), "db", &server);
+        let mut joined = ConnectedPair::new(&asking(Verify::Full, &authority.pem), "db", &server);
         assert_eq!(joined.client.tls_server_end_point(), None);
         joined.converse().unwrap();
         // The certificate is signed by ECDSA with SHA-256; the cipher suite's own hash is another one.
@@ -393,7 +393,7 @@ fn versions_ciphers_and_protocols_are_reported() {
     server.alpn = vec![b"wire".to_vec()];
     let mut config = asking(Verify::Full, &authority.pem);
     config.alpn = vec![b"wire".to_vec()];
-    let mut joined = Joined::new(&config, "db", &server);
+    let mut joined = ConnectedPair::new(&config, "db", &server);
     assert_eq!((joined.client.protocol_version(), joined.client.cipher()), (None, None));
     joined.converse().unwrap();
     assert_eq!(joined.client.protocol_version(), Some("TLSv1.3"));
@@ -403,9 +403,9 @@ fn versions_ciphers_and_protocols_are_reported() {
     assert_eq!(joined.server.server_name(), Some("db"));
     config.sni = false;
     config.only_tls13 = true;
-    let mut joined = Joined::new(&config, "db", &server);
+    let mut joined = ConnectedPair::new(&config, "db", &server);
     joined.converse().unwrap();
     assert_eq!(joined.server.server_name(), None);
     server.version = &rustls::version::TLS12;
-    assert!(!matches!(Joined::new(&config, "db", &server).settle(), Ok(Ok(()))));
+    assert!(!matches!(ConnectedPair::new(&config, "db", &server).settle(), Ok(Ok(()))));
 }

@@ -152,7 +152,7 @@ class BlockingConnection(BlockingArrowQueries[R]):
         core = self._core
         if core.pipelines and (pipeline := core.pipeline()) is not None:
             cursor._is_pending(core.submit_script(sql), pipeline)
-            core.wire.nudge()
+            core.wire.pump_once()
             return
         try:
             ticket = core.submit_script(sql)

@@ -71,8 +71,8 @@ class BlockingCursor(CursorBase[R]):
         try:
             if core.pipelines and (pipeline := core.pipeline()) is not None:
                 self._is_pending(core.submit_pipelined(pipeline, sql, params), pipeline)
-                if pipeline.is_due(defaults.PIPELINE_NUDGE):
-                    core.wire.nudge()
+                if pipeline.is_due(defaults.PIPELINE_PUMP):
+                    core.wire.pump_once()
                 return self
             ticket = core.submit(sql, params)
             self._clear()
@@ -183,7 +183,7 @@ class BlockingCursor(CursorBase[R]):
         if core.pipelines and (pipeline := core.pipeline()) is not None:
             self._is_pending(core.submit_batch_pipelined(pipeline, sql, rows, returning), pipeline)
             self._keeps_rows = returning
-            core.wire.nudge()
+            core.wire.pump_once()
             return self
         try:
             ticket = core.submit_batch(sql, rows, returning)

@@ -186,12 +186,12 @@ class BlockingWaiting(ConnectionBase[R]):
             elif discarded == Discarded.GONE and number:
                 with contextlib.suppress(TimeoutError):
                     # The end of a block is sent in any case: by this, or by the next request that waits.
-                    wire.outlast(number, min(patience, defaults.CANCEL_AGAIN))
+                    wire.wait_until_answered(number, min(patience, defaults.CANCEL_AGAIN))
             elif discarded == Discarded.ENDING:
                 # It is not cancelled: what comes next waits for it, but not for ever.
                 self._ending = number, time.monotonic() + defaults.CANCEL_TIMEOUT
                 with contextlib.suppress(TimeoutError):
-                    wire.outlast(number, patience)
+                    wire.wait_until_answered(number, patience)
                     self._ending = None
         except BaseException as error:
             # Out of step, or an interrupt: only a closed connection is safe now.
@@ -231,7 +231,7 @@ class BlockingWaiting(ConnectionBase[R]):
                 pause = pause or again
                 left = patient - time.monotonic()
                 try:
-                    wire.outlast(None, max(0.0, min(left, pause)))
+                    wire.wait_until_answered(None, max(0.0, min(left, pause)))
                     break
                 except TimeoutError:
                     if left > pause:
@@ -247,7 +247,7 @@ class BlockingWaiting(ConnectionBase[R]):
             if not released:
                 wire.pause_requests(False)
         try:
-            wire.outlast(number, max(0.0, patient - time.monotonic()))
+            wire.wait_until_answered(number, max(0.0, patient - time.monotonic()))
         except TimeoutError:
             if patient >= deadline:
                 raise
@@ -260,7 +260,7 @@ class BlockingWaiting(ConnectionBase[R]):
             with contextlib.suppress(OSError, errors.Error):
                 self._send_cancel(left)
             with contextlib.suppress(TimeoutError):
-                wire.outlast(number, min(left, defaults.CANCEL_AGAIN))
+                wire.wait_until_answered(number, min(left, defaults.CANCEL_AGAIN))
         self._left = None
 
     def _finish_block(self, number: int, deadline: float, limit: Limit) -> None:
@@ -270,7 +270,7 @@ class BlockingWaiting(ConnectionBase[R]):
         seconds = self._core.seconds(limit)
         left = deadline - time.monotonic()
         try:
-            wire.outlast(number, max(0.0, left if seconds is None else min(left, seconds)))
+            wire.wait_until_answered(number, max(0.0, left if seconds is None else min(left, seconds)))
         except TimeoutError:
             if deadline > time.monotonic():
                 raise
@@ -354,7 +354,7 @@ class BlockingWaiting(ConnectionBase[R]):
                 if time.monotonic() >= deadline:
                     raise OperationalError(f"the server did not read a cancel request in {limit} s")
                 # Earlier replies are read by the requests that wait for them, or here.
-                wire.nudge()
+                wire.pump_once()
                 time.sleep(pause)
         finally:
             wire.pause_requests(False)

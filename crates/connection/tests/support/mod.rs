@@ -3,7 +3,7 @@
 use headrace_connection::{Connection, Driven, TlsSettings};
 use headrace_core::protocol::Discarded;
 use headrace_core::{
-    Cancellation, Certificate, Fatal, Left, NextStep, ReadBuffer, Reported, Requests, Session, WriteBuffer,
+    Cancellation, Certificate, Fatal, CancelledRequest, NextStep, ReadBuffer, Reported, Requests, Session, WriteBuffer,
 };
 use headrace_tls::{Roots, TlsConfig, Verify};
 use rustls::ServerConnection;
@@ -37,7 +37,7 @@ pub struct Lines {
     pub certificate: Option<Certificate>,
     pub full: bool,
     /// A cancelled request, answered by the first line.
-    pub left: Option<Left>,
+    pub left: Option<CancelledRequest>,
     /// How each request that waited ended.
     pub received: Vec<String>,
     /// A request for which nothing has to be sent waits for its turn.
@@ -92,7 +92,7 @@ impl Driven for Lines {
         }
         Ok(())
     }
-    fn outlive(&mut self, _: Self::Context<'_>, _: &Fatal) -> bool {
+    fn survive_loss(&mut self, _: Self::Context<'_>, _: &Fatal) -> bool {
         false
     }
     fn abort(&mut self, (): (), reason: &Fatal) {
@@ -116,13 +116,13 @@ impl Requests for Lines {
     }
     fn pause(&mut self) {}
     fn unpause(&mut self) {}
-    fn leave(&mut self, left: Left) {
+    fn leave(&mut self, left: CancelledRequest) {
         self.left = Some(left);
     }
-    fn left(&self) -> Option<Left> {
+    fn left(&self) -> Option<CancelledRequest> {
         self.left
     }
-    fn take_left(&mut self) -> Option<Left> {
+    fn take_left(&mut self) -> Option<CancelledRequest> {
         self.left.take()
     }
     fn queued(&self) -> usize {

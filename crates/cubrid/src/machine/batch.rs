@@ -3,7 +3,7 @@
 //! The server executes all rows of a request, also those after one that fails. An atomic batch therefore has a guard:
 //! inside a transaction block a savepoint, outside of one a transaction of its own.
 
-use super::joined::{Joined, Repeated};
+use super::joined::{MultiRowInsert, Repeated};
 use super::pending::{Failure, PendingRequest};
 use super::request::{Execute, Request, Rows};
 use super::send::check_text;
@@ -29,7 +29,7 @@ pub(super) struct Batch {
     /// Of one row.
     pub statement: Arc<Statement>,
     /// With many rows.
-    pub joined: Joined,
+    pub joined: MultiRowInsert,
     pub atomic: bool,
     /// Rows that are encoded, and not sent.
     pub encoded: Encoded,
@@ -50,7 +50,7 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    fn new(statement: Arc<Statement>, joined: Joined, atomic: bool) -> Self {
+    fn new(statement: Arc<Statement>, joined: MultiRowInsert, atomic: bool) -> Self {
         Self {
             statement,
             joined,
@@ -68,7 +68,7 @@ impl Batch {
 
     /// A batch of texts.
     pub fn of_texts(epoch: Epoch) -> Self {
-        Self { is_texts: true, ..Self::new(Arc::new(Statement::of_texts(epoch)), Joined::None, true) }
+        Self { is_texts: true, ..Self::new(Arc::new(Statement::of_texts(epoch)), MultiRowInsert::None, true) }
     }
 }
 
@@ -104,7 +104,7 @@ impl<H: CasHandler> Machine<H> {
     pub(super) fn begin_batch(&mut self, at: usize, statement: Arc<Statement>, write_buffer: &mut WriteBuffer) {
         let request = &self.queue[at].request;
         let Request::Execute(Execute { rows: Rows::Batch { strategy, atomic }, .. }) = *request else { return };
-        let joined = Joined::of(&statement, strategy);
+        let joined = MultiRowInsert::of(&statement, strategy);
         self.start_batch(at, Batch::new(statement, joined, atomic), write_buffer);
     }
 

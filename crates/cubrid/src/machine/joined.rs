@@ -58,12 +58,12 @@ pub(super) struct Repeated {
 
 /// The statement with many rows.
 #[derive(Debug, Default)]
-pub(super) enum Joined {
+pub(super) enum MultiRowInsert {
     /// There is none: the statement is no INSERT of one row, or the server has refused the other.
     #[default]
     None,
     /// It is not prepared before there are as many rows.
-    Wanted {
+    Needed {
         sql: Arc<str>,
         rows: usize,
     },
@@ -82,7 +82,7 @@ pub(super) enum Joined {
     },
 }
 
-impl Joined {
+impl MultiRowInsert {
     pub fn of(statement: &Statement, strategy: BatchStrategy) -> Self {
         // EXECUTE_ARRAY does nothing without parameters.
         let may_join = strategy != BatchStrategy::Array && statement.parameters > 0;
@@ -93,7 +93,7 @@ impl Joined {
         if rows < JOINED_ROWS_FEWEST {
             return Self::None;
         }
-        Self::Wanted { sql: insert.repeated(rows).into(), rows }
+        Self::Needed { sql: insert.repeated(rows).into(), rows }
     }
 
     fn ready(statement: Arc<Statement>, rows: usize) -> Self {
@@ -104,14 +104,14 @@ impl Joined {
 impl<H: CasHandler> Machine<H> {
     /// Returns true while the statement with many rows is being prepared.
     pub(super) fn prepares_joined(&mut self, at: usize) -> bool {
-        self.queue[at].batch_mut().is_some_and(|batch| matches!(batch.joined, Joined::Preparing { .. }))
+        self.queue[at].batch_mut().is_some_and(|batch| matches!(batch.joined, MultiRowInsert::Preparing { .. }))
     }
 
     /// Sends rows to the statement with many rows, or its preparation; returns true if it did.
     pub(super) fn send_joined(&mut self, at: usize, write_buffer: &mut WriteBuffer) -> bool {
         let in_block = self.queue[at].in_block;
         let Some(batch) = self.queue[at].batch_mut() else { return false };
-        if let Joined::Wanted { sql, rows } = &batch.joined {
+        if let MultiRowInsert::Needed { sql, rows } = &batch.joined {
             let (sql, rows) = (sql.clone(), *rows);
             if batch.encoded.ends.len() < rows {
                 // Too few, and there will be no more.
@@ -119,12 +119,12 @@ impl<H: CasHandler> Machine<H> {
             }
             match self.statements.get(&*sql).cloned() {
                 Some(statement) => {
-                    batch.joined = Joined::ready(statement, rows);
+                    batch.joined = MultiRowInsert::ready(statement, rows);
                 }
                 None => {
                     // What was added to the text of the statement of one row is in every code set.
                     let text = self.options.codeset.encode(sql.as_bytes()).unwrap_or(Cow::Borrowed(sql.as_bytes()));
-                    batch.joined = Joined::Preparing { sql: sql.clone(), rows };
+                    batch.joined = MultiRowInsert::Preparing { sql: sql.clone(), rows };
                     // Nothing is closed: without a cache the statement of one row would be among it.
                     client::prepare(write_buffer.tail(), self.info, &text, 0, false, &[]);
                     self.expect(Expect::PrepareJoined);
@@ -132,7 +132,7 @@ impl<H: CasHandler> Machine<H> {
                 }
             }
         }
-        let Joined::Ready { statement, rows, requests, .. } = &mut batch.joined else { return false };
+        let MultiRowInsert::Ready { statement, rows, requests, .. } = &mut batch.joined else { return false };
         let whole = batch.encoded.ends.len() / *rows * *rows;
         if whole == 0 {
             return false;
@@ -148,7 +148,7 @@ impl<H: CasHandler> Machine<H> {
             self.expect(Expect::JoinedGuard);
         }
         let Some(batch) = self.queue[at].batch_mut() else { return false };
-        let Joined::Ready { in_flight, .. } = &mut batch.joined else { return false };
+        let MultiRowInsert::Ready { in_flight, .. } = &mut batch.joined else { return false };
         let sent = batch.encoded.take(whole);
         let mut request =
             client::execute_array(write_buffer.tail(), self.info, handle, self.query_timeout_millis, false);
@@ -168,14 +168,14 @@ impl<H: CasHandler> Machine<H> {
     pub(super) fn prepared_joined(&mut self, reply: Result<Reader<'_>, ServerError>) -> Result<(), Fatal> {
         let epoch = self.statements.epoch();
         let Some(batch) = self.queue.first_mut().and_then(|pending| pending.batch_mut()) else { return Ok(()) };
-        let Joined::Preparing { sql, rows } = std::mem::take(&mut batch.joined) else { return Ok(()) };
+        let MultiRowInsert::Preparing { sql, rows } = std::mem::take(&mut batch.joined) else { return Ok(()) };
         let Ok(mut reader) = reply else { return Ok(()) };
         let prepared = Prepared::read(&mut reader)?;
         reader.end()?;
         let statement = Arc::new(Statement::new(sql.clone(), prepared, epoch));
         if statement.parameters == rows * batch.statement.parameters {
             let statement = statement.clone();
-            batch.joined = Joined::ready(statement, rows);
+            batch.joined = MultiRowInsert::ready(statement, rows);
         }
         self.statements.keep(sql, statement);
         Ok(())
@@ -189,7 +189,7 @@ impl<H: CasHandler> Machine<H> {
         };
         let Some(pending) = self.queue.first_mut() else { return Ok(()) };
         let Some(batch) = pending.batch_mut() else { return Ok(()) };
-        let Joined::Ready { rows, in_flight, failed, .. } = &mut batch.joined else { return Ok(()) };
+        let MultiRowInsert::Ready { rows, in_flight, failed, .. } = &mut batch.joined else { return Ok(()) };
         let Some(request) = in_flight.pop_front() else { return Ok(()) };
         let statements = request.rows.ends.len() / *rows;
         let mut failure = None;
@@ -250,7 +250,7 @@ impl<H: CasHandler> Machine<H> {
     pub(super) fn repeat_joined(&mut self, at: usize, write_buffer: &mut WriteBuffer) -> bool {
         let is_abandoned = self.queue[at].slot.handler.is_none();
         let Some(batch) = self.queue[at].batch_mut() else { return false };
-        let Joined::Ready { statement, failed, .. } = &mut batch.joined else { return false };
+        let MultiRowInsert::Ready { statement, failed, .. } = &mut batch.joined else { return false };
         if let Some(Repeated { error, end }) = batch.repeated.take() {
             // If none of the rows fails alone, this is the failure, and not that of a later row.
             if !is_found(self.queue[at].slot.failure.as_ref(), end) {
@@ -286,7 +286,7 @@ impl<H: CasHandler> Machine<H> {
     /// The statement has to be prepared again, too.
     pub(super) fn forget_joined(&mut self, at: usize) {
         if let Some(batch) = self.queue[at].batch_mut()
-            && let Joined::Ready { statement, .. } = &batch.joined
+            && let MultiRowInsert::Ready { statement, .. } = &batch.joined
         {
             self.statements.forget(&*statement.sql);
         }

@@ -9,7 +9,7 @@
 //! server. Outside of a block one may be, after PREPARE or an error: the machine ends it before the request is over.
 //!
 //! While no transaction is open the broker may close the connection, without a message, to give its CAS to another
-//! client (KEEP_CONNECTION=AUTO): see [`Machine::loss`], [`Protocol::outlive`] and [`Options::keeps_cas`].
+//! client (KEEP_CONNECTION=AUTO): see [`Machine::loss`], [`Protocol::survive_loss`] and [`Options::keeps_cas`].
 
 mod batch;
 mod catalog;
@@ -387,7 +387,7 @@ impl<H: CasHandler> Protocol for Machine<H> {
         self.is_ready() && !self.keeps_cas && !self.info.is_active && self.reported() != Reported::Open
     }
 
-    fn outlive(&mut self, cx: H::Context<'_>, reason: &Fatal) -> bool {
+    fn survive_loss(&mut self, cx: H::Context<'_>, reason: &Fatal) -> bool {
         self.released(cx, reason)
     }
 

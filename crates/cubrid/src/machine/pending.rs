@@ -24,7 +24,7 @@ pub struct PendingRequest<H: ResponseHandler> {
     /// The types of its values are in its text, as far as they have to be.
     pub(super) is_typed: bool,
     /// It is executed for the second time, as the server has closed its result before its end.
-    pub(super) is_outgrown: bool,
+    pub(super) is_reexecuted: bool,
     /// It is part of a transaction block.
     pub(super) in_block: bool,
     /// What a statement outside of a block has left open is being ended.
@@ -55,7 +55,7 @@ impl<H: CasHandler> PendingRequest<H> {
             is_cached: false,
             is_pinned: false,
             is_typed: false,
-            is_outgrown: false,
+            is_reexecuted: false,
             in_block: false,
             is_settling: false,
             replies_due: 0,

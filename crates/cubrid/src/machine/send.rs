@@ -314,8 +314,8 @@ impl<H: CasHandler> Machine<H> {
             autocommit: !self.transaction.is_open_ahead()
                 && !statement.is_several
                 && !wants_keys
-                && !pending.is_outgrown
-                && !statement.is_outgrown(),
+                && !pending.is_reexecuted
+                && !statement.exceeds_page(),
             forward_only: !stays_open,
             timeout_millis: self.query_timeout_millis,
             returned: if statement.is_call() { statement.parameters } else { 0 },
@@ -370,10 +370,10 @@ impl<H: CasHandler> Machine<H> {
     pub(super) fn again_open(&mut self) {
         let Some(pending) = self.queue.first_mut() else { return };
         if let Some(statement) = pending.statement.take() {
-            statement.set_outgrown();
+            statement.set_exceeds_page();
         }
         pending.slot.repeat();
-        pending.is_outgrown = true;
+        pending.is_reexecuted = true;
         pending.is_executed = false;
         pending.go(Event::Again, Stage::Queued);
     }

@@ -53,8 +53,8 @@ pub struct Statement {
     pub is_several: bool,
     /// Parameters of it have to be sent with the types of their values in the text.
     pub is_mirrored: bool,
-    /// Its result did not fit into the page for which the server took it: see [`Statement::is_outgrown`].
-    outgrown: AtomicBool,
+    /// Its result did not fit into the page for which the server took it: see [`Statement::exceeds_page`].
+    exceeds_page: AtomicBool,
     epoch: Epoch,
 }
 
@@ -67,8 +67,8 @@ impl Statement {
         let columns = statement::has_rows(statement_type).then(|| Arc::new(Columns::new(fields)));
         let is_several = lexer::is_several(&sql);
         let is_mirrored = parameters > 0 && !mirrored(&sql).is_empty();
-        let outgrown = AtomicBool::new(false);
-        Self { sql, handle, statement_type, parameters, columns, is_several, is_mirrored, outgrown, epoch }
+        let exceeds_page = AtomicBool::new(false);
+        Self { sql, handle, statement_type, parameters, columns, is_several, is_mirrored, exceeds_page, epoch }
     }
 
     /// The result of a query of the catalogue.
@@ -92,12 +92,12 @@ impl Statement {
     /// Returns true if the server has closed a result of it before its end. Outside of a transaction it commits with the
     /// execution where it takes the result for one page, by the size that the rows have in its own files (11.3.2:
     /// `stran_can_end_after_query_execution`); many types are larger in a reply.
-    pub(super) fn is_outgrown(&self) -> bool {
-        self.outgrown.load(Ordering::Relaxed)
+    pub(super) fn exceeds_page(&self) -> bool {
+        self.exceeds_page.load(Ordering::Relaxed)
     }
 
-    pub(super) fn set_outgrown(&self) {
-        self.outgrown.store(true, Ordering::Relaxed);
+    pub(super) fn set_exceeds_page(&self) {
+        self.exceeds_page.store(true, Ordering::Relaxed);
     }
 
     /// Returns true for a CALL that returns the values of its parameters.

@@ -162,7 +162,7 @@ fn an_error_that_ends_the_session_closes_the_connection() {
             let received = session.execute("insert into t values (1)", vec![]);
             let ended = session.feed(&error(0, indicator, *code)).unwrap_err();
             assert_eq!(ended.kind, FatalKind::SessionEnded, "{code}");
-            assert!(!session.machine.outlive((), &ended));
+            assert!(!session.machine.survive_loss((), &ended));
             session.machine.abort((), &ended);
             assert_eq!(received.get().end, Some(format!("server {code}")));
         }

@@ -13,7 +13,7 @@ const INSERT: &str = "insert into t values (?)";
 /// The connection is lost. Returns true if the session goes on, which is then connected again.
 fn lose(session: &mut Session) -> bool {
     session.write_buffer.take();
-    let goes_on = session.machine.outlive((), &Fatal::end_of_input());
+    let goes_on = session.machine.survive_loss((), &Fatal::end_of_input());
     if goes_on {
         let step = session.machine.next_step();
         assert_eq!(step, NextStep::Reconnect { server: "db.example", host: "db.example", port: 33_000 });
@@ -327,7 +327,7 @@ fn the_rest_of_a_block_is_not_executed_without_its_beginning() {
         let received = session.execute(INSERT, vec![V::Int(3)]);
         let lost = session.feed(&reply).unwrap_err();
         assert_eq!(lost.kind, FatalKind::TransactionInDoubt);
-        assert!(!session.machine.outlive((), &lost));
+        assert!(!session.machine.survive_loss((), &lost));
         session.machine.abort((), &lost);
         assert!(received.get().end.unwrap().contains("ended the transaction before the end of its block"));
     }

@@ -6,7 +6,7 @@ use headrace_core::{Discarded, IfUnsent, Modes, Session as _, Verb};
 use headrace_informix::machine::Request;
 use headrace_testkit::{Shared, TestValue as V, Trace, unhex};
 
-pub type Asked = Shared;
+pub type SharedReplies = Shared;
 
 pub const SELECT: &str = "select a from t where a > ?";
 const OTHER: &str = "select a from t where a < ?";
@@ -58,7 +58,7 @@ fn warm_twice() -> Session {
     session
 }
 
-pub fn ask(session: &mut Session, parameters: std::ops::Range<i64>) -> Vec<Asked> {
+pub fn ask(session: &mut Session, parameters: std::ops::Range<i64>) -> Vec<SharedReplies> {
     parameters.map(|n| session.execute(SELECT, vec![V::Int(n)], false)).collect()
 }
 
@@ -68,11 +68,11 @@ pub fn describe_duplicates(session: &mut Session) {
     session.feed(&(1..=4).flat_map(described).collect::<Vec<u8>>()).unwrap();
 }
 
-pub fn ends(asked: &[Asked]) -> Vec<Option<String>> {
+pub fn ends(asked: &[SharedReplies]) -> Vec<Option<String>> {
     asked.iter().map(|received| received.get().end.clone()).collect()
 }
 
-pub fn rows(asked: &Asked) -> Vec<String> {
+pub fn rows(asked: &SharedReplies) -> Vec<String> {
     asked.get().rows.iter().map(|row| row.join(",")).collect()
 }
 

@@ -454,7 +454,7 @@ impl<H: MyHandler> Machine<H> {
         batch.mark = mark;
         let (guard, chunked) = (batch.guard, batch.frame.is_some());
         if batch.holds_block {
-            self.autocommit = Autocommit::Held;
+            self.autocommit = Autocommit::OffInBlock;
             self.own_query("SET autocommit=0", Kind::Manual, write_buffer);
         }
         match guard {
@@ -497,7 +497,7 @@ impl<H: MyHandler> Machine<H> {
         let (mark, holds_block) = self.batch().map_or((u64::MAX, false), |batch| (batch.mark, batch.holds_block));
         if self.take_back(write_buffer, mark, 0) {
             if holds_block {
-                self.autocommit.take_held();
+                self.autocommit.take_off_in_block();
             }
             return self.drop_tail(cx, Some(failure));
         }

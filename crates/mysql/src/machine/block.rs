@@ -12,7 +12,7 @@
 use super::pending::{PendingRequest, Stage};
 use super::reply::Kind;
 use super::request::{Execute, Request, Rows, VerbStatement};
-use super::session::Suspicion;
+use super::session::DoubtfulTransaction;
 use super::{Machine, MyHandler};
 use crate::packets::capabilities::StatusFlags;
 use crate::packets::reply::ServerError;
@@ -26,22 +26,22 @@ pub(super) enum Autocommit {
     /// As the server reports it.
     AsReported,
     /// It was turned off for the rest of a block, after which it is on again.
-    Held,
+    OffInBlock,
     /// `SET autocommit=0` is to be sent before the next request.
-    OffDue,
+    OffPending,
     /// That was sent.
     Off,
 }
 
 impl Autocommit {
     /// Turns it off if that is due; returns true if it was.
-    pub(super) fn take_due(&mut self) -> bool {
-        self.replace(Self::OffDue, Self::Off)
+    pub(super) fn take_pending(&mut self) -> bool {
+        self.replace(Self::OffPending, Self::Off)
     }
 
     /// A block that has turned it off ends, or has not begun; returns true if there was one.
-    pub(super) fn take_held(&mut self) -> bool {
-        self.replace(Self::Held, Self::AsReported)
+    pub(super) fn take_off_in_block(&mut self) -> bool {
+        self.replace(Self::OffInBlock, Self::AsReported)
     }
 
     fn replace(&mut self, from: Self, to: Self) -> bool {
@@ -55,25 +55,25 @@ impl Autocommit {
 
 impl<H: MyHandler> Machine<H> {
     /// The request in front has failed.
-    pub(super) fn suspect(&mut self, error: &ServerError) {
+    pub(super) fn mark_transaction_doubtful(&mut self, error: &ServerError) {
         let block = self.queue.first().map_or(0, |pending| pending.slot.block);
         if block == 0 || !self.shares_transaction() {
             return;
         }
         if error.always_ends_transaction() {
-            self.session.suspicion = None;
+            self.session.doubtful = None;
             return self.queue.transaction_lost(block, &error.to_string());
         }
         let is_likely = error.ends_transaction() || error.may_end_transaction();
-        let is_known = self.session.suspicion.as_ref().is_some_and(|known| known.is_likely || !is_likely);
+        let is_known = self.session.doubtful.as_ref().is_some_and(|known| known.is_likely || !is_likely);
         if !is_known && (is_likely || self.front_keeps_transaction()) {
-            self.session.suspicion = Some(Suspicion { block, reason: error.to_string(), is_likely });
+            self.session.doubtful = Some(DoubtfulTransaction { block, reason: error.to_string(), is_likely });
         }
     }
 
     /// The server has reported the status after the request in front.
-    pub(super) fn check_suspicion(&mut self, kind: Kind) {
-        let Some(suspicion) = self.session.suspicion.take() else { return };
+    pub(super) fn check_doubtful_transaction(&mut self, kind: Kind) {
+        let Some(doubtful) = self.session.doubtful.take() else { return };
         // What ends a transaction leaves none, whatever came before.
         if !self.front_keeps_transaction() {
             return;
@@ -82,9 +82,9 @@ impl<H: MyHandler> Machine<H> {
         let is_own = matches!(kind, Kind::Manual | Kind::Setup | Kind::Charset | Kind::Ask);
         let is_asked = is_own || matches!(self.queue.first().map(|pending| &pending.request), Some(Request::Ping));
         // Without autocommit, a statement that was in flight has begun another transaction.
-        let is_another = suspicion.is_likely && !is_asked && !status.contains(StatusFlags::AUTOCOMMIT);
+        let is_another = doubtful.is_likely && !is_asked && !status.contains(StatusFlags::AUTOCOMMIT);
         if is_another || !status.contains(StatusFlags::IN_TRANS) {
-            self.queue.transaction_lost(suspicion.block, &suspicion.reason);
+            self.queue.transaction_lost(doubtful.block, &doubtful.reason);
         }
     }
 
@@ -116,14 +116,14 @@ impl<H: MyHandler> Machine<H> {
     /// Returns true if an error may have ended the transaction of the block that is open, and nothing may be sent before
     /// the server has reported the status. It is asked for it once everything in flight is answered.
     pub(super) fn asks_for_status(&mut self) -> bool {
-        let Some(block) = self.session.suspicion.as_ref().filter(|known| known.is_likely).map(|known| known.block)
+        let Some(block) = self.session.doubtful.as_ref().filter(|known| known.is_likely).map(|known| known.block)
         else {
             return false;
         };
         match self.queue.next().map(|next| (next.when_lost(), next.slot.lane, next.slot.block)) {
             None => false,
             Some((_, _, other)) if other != block => {
-                self.session.suspicion = None;
+                self.session.doubtful = None;
                 false
             }
             // It is a rollback, or its answer has the status too.

@@ -122,7 +122,7 @@ impl<H: MyHandler> Machine<H> {
         match std::mem::replace(&mut self.charsets.due, Due::Nothing) {
             Due::Nothing => {}
             Due::Setup => {
-                let autocommit = if self.autocommit.take_due() { ", autocommit=0" } else { "" };
+                let autocommit = if self.autocommit.take_pending() { ", autocommit=0" } else { "" };
                 self.own_query(&format!("SET NAMES {OWN}{autocommit}"), Kind::Setup, write_buffer);
                 if !self.session.capabilities.contains(Capabilities::SESSION_TRACK) {
                     self.own_query(ASK, Kind::Ask, write_buffer);
@@ -131,7 +131,7 @@ impl<H: MyHandler> Machine<H> {
             Due::Ask => self.own_query(ASK, Kind::Ask, write_buffer),
             Due::Restore => self.own_query(&self.session.restored(), Kind::Charset, write_buffer),
         }
-        if self.autocommit.take_due() {
+        if self.autocommit.take_pending() {
             self.own_query("SET autocommit=0", Kind::Manual, write_buffer);
         }
     }

@@ -147,14 +147,14 @@ impl<H: MyHandler> Machine<H> {
 
     /// Turns autocommit off: `SET autocommit=0` travels before the next request, so that it costs no round trip.
     pub fn commit_manually(&mut self) {
-        self.autocommit = Autocommit::OffDue;
+        self.autocommit = Autocommit::OffPending;
     }
 
     /// True if the server commits each statement by itself; None while that is unknown, as requests are in flight.
     pub fn autocommits(&self) -> Option<bool> {
         let commits = match self.autocommit {
-            Autocommit::Held => true,
-            Autocommit::OffDue => false,
+            Autocommit::OffInBlock => true,
+            Autocommit::OffPending => false,
             Autocommit::AsReported | Autocommit::Off => self.session.status.contains(StatusFlags::AUTOCOMMIT),
         };
         (self.queue.is_empty() && self.is_ready()).then_some(commits)
@@ -336,7 +336,7 @@ impl<H: MyHandler> headrace_core::Session for Machine<H> {
         if self.session.transaction == Reported::Doubtful {
             return None;
         }
-        let is_on = !matches!(self.autocommit, Autocommit::OffDue | Autocommit::Off);
+        let is_on = !matches!(self.autocommit, Autocommit::OffPending | Autocommit::Off);
         let autocommits = is_on && self.session.status.contains(StatusFlags::AUTOCOMMIT);
         // One that is chained is ended before what comes next.
         let is_open = self.shares_transaction() && !self.session.transaction.is_chained();

@@ -74,7 +74,7 @@ impl<H: MyHandler> Machine<H> {
         if error.is_fatal() {
             self.closing_error = Some(error.clone());
         }
-        self.suspect(&error);
+        self.mark_transaction_doubtful(&error);
         if error.ends_transaction() {
             self.session.transaction.on(transaction::Event::Doubted);
         }
@@ -133,7 +133,7 @@ impl<H: MyHandler> Machine<H> {
                 self.not_prepared(error)?;
             }
             // The execution after a preparation that failed.
-            Kind::Ahead if pending.statement().is_none_or(|statement| statement.id.is_none()) => {}
+            Kind::ResultWithPrepare if pending.statement().is_none_or(|statement| statement.id.is_none()) => {}
             // The fetch after an execution that failed, or that opened no cursor.
             Kind::Fetch if cursor && !cursor_open && pending.begins_again && alone => return self.retry(cx, error),
             Kind::Fetch if cursor && !cursor_open => {}

@@ -37,7 +37,7 @@ pub(super) enum Kind {
     /// The response handler's statement, its rows in the binary protocol or as text.
     Result { binary: bool },
     /// The same, sent in the same round trip as COM_STMT_PREPARE.
-    Ahead,
+    ResultWithPrepare,
     /// COM_STMT_FETCH.
     Fetch,
     /// A command that is answered by an OK packet alone.
@@ -82,7 +82,7 @@ pub(super) enum Kind {
 impl Kind {
     /// Returns true if rows and results are the response handler's.
     pub fn is_for_handler(self) -> bool {
-        matches!(self, Kind::Result { .. } | Kind::Ahead | Kind::Fetch | Kind::Row { .. } | Kind::Simple)
+        matches!(self, Kind::Result { .. } | Kind::ResultWithPrepare | Kind::Fetch | Kind::Row { .. } | Kind::Simple)
     }
 
     pub fn is_binary(self) -> bool {
@@ -305,7 +305,7 @@ impl<H: MyHandler> Machine<H> {
         if self.session.report(&completion, changes) {
             self.forget_statements();
         }
-        self.check_suspicion(kind);
+        self.check_doubtful_transaction(kind);
         if kind == Kind::Table {
             return self.table_is_known();
         }

@@ -114,7 +114,7 @@ impl<H: MyHandler> Machine<H> {
         }
         if self.is_to_hold_block(at) {
             self.own_query("SET autocommit=0", Kind::Manual, write_buffer);
-            self.autocommit = Autocommit::Held;
+            self.autocommit = Autocommit::OffInBlock;
         }
         let pending = &mut self.queue[at];
         if !matches!(pending.request, Request::Execute(_) | Request::Prepare { .. }) {
@@ -169,10 +169,10 @@ impl<H: MyHandler> Machine<H> {
                 self.last_prepared = LastPrepared::Unknown;
                 let next = self.wire.write(write_buffer, |out| command::bare(out, Command::ResetConnection));
                 self.expect(next, Kind::Simple);
-                self.autocommit.take_held();
+                self.autocommit.take_off_in_block();
             }
         }
-        if ends_block && self.autocommit.take_held() {
+        if ends_block && self.autocommit.take_off_in_block() {
             self.own_query("SET autocommit=1", Kind::Restore, write_buffer);
         }
     }
@@ -340,7 +340,7 @@ impl<H: MyHandler> Machine<H> {
         match write_execute(&mut self.wire, &self.session, handler, how, lists, cx, write_buffer) {
             Ok(next) => {
                 *self.queue[at].stage_mut() = Stage::Preparing { is_executed: true };
-                self.expect(next, Kind::Ahead);
+                self.expect(next, Kind::ResultWithPrepare);
             }
             Err(error) => {
                 self.take_back(write_buffer, mark, replies_due);

@@ -14,7 +14,7 @@ use std::collections::BTreeMap;
 
 /// An error that may have ended the transaction of a block.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Suspicion {
+pub(super) struct DoubtfulTransaction {
     /// The number of the block.
     pub block: u64,
     /// The error.
@@ -52,7 +52,7 @@ pub struct Session {
     /// The transaction: by the status of the last reply, and by errors since, which carry none.
     pub(super) transaction: Reported,
     /// An error in a block that may have ended its transaction, while that is unknown.
-    pub(super) suspicion: Option<Suspicion>,
+    pub(super) doubtful: Option<DoubtfulTransaction>,
     /// The session's `completion_type` may not be the default.
     pub(super) completes_otherwise: bool,
     /// A statement failed outside of autocommit. What it has locked, tables' definitions too, stays locked until the end

@@ -25,7 +25,7 @@ pub(super) struct Answer {
     /// The one result that is of many rows, if a batch went on as a COPY.
     pub(super) copied: Option<Box<Copied>>,
     /// The statements of many rows that are not answered.
-    pub(super) joined: VecDeque<Joint>,
+    pub(super) joined: VecDeque<MultiRowResult>,
     /// The rows that the results of a batch so far have changed.
     pub(super) affected: u64,
     /// The savepoint that a batch can be undone to.
@@ -36,7 +36,7 @@ pub(super) struct Answer {
 
 /// A statement of many rows. Its result counts as so many, from the result `at` on.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Joint {
+pub(super) struct MultiRowResult {
     at: u64,
     rows: u64,
 }
@@ -80,13 +80,13 @@ impl Answer {
 
     /// A statement of so many rows was sent.
     pub(super) fn owe_joined(&mut self, rows: u64) {
-        self.joined.push_back(Joint { at: self.owed, rows });
+        self.joined.push_back(MultiRowResult { at: self.owed, rows });
         self.owed += rows;
     }
 
     /// Returns true if the next result is that of a statement of many rows.
     pub(super) fn awaits_joined(&self) -> bool {
-        self.joined.front().is_some_and(|joint| joint.at == self.results)
+        self.joined.front().is_some_and(|result| result.at == self.results)
     }
 
     /// The rows before a savepoint were executed by another attempt.
@@ -100,8 +100,8 @@ impl Answer {
     #[inline]
     pub(super) fn count_result(&mut self, changed: Option<u64>) {
         self.affected += changed.unwrap_or(0);
-        let joint = if self.awaits_joined() { self.joined.pop_front() } else { None };
-        self.results += joint.map_or(1, |joint| joint.rows);
+        let result = if self.awaits_joined() { self.joined.pop_front() } else { None };
+        self.results += result.map_or(1, |result| result.rows);
     }
 
     /// Takes note of the reply to the statement that sets or releases the savepoint; returns true if it is one.

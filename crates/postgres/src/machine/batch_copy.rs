@@ -88,7 +88,7 @@ impl<H: PgHandler> PendingRequest<H> {
             BulkProgress::Counting => may_copy() || is_counted(),
             BulkProgress::NoCopy => is_counted(),
             BulkProgress::Few => may_copy(),
-            BulkProgress::Untried | BulkProgress::Asked | BulkProgress::Decided => false,
+            BulkProgress::Untried | BulkProgress::CatalogQueried | BulkProgress::Decided => false,
         }
     }
 
@@ -205,7 +205,7 @@ impl<H: PgHandler> Machine<H> {
         let begins = |code: &str, classes: &[&str]| classes.iter().any(|class| code.starts_with(class));
         let Some(code) = self.front_sqlstate().map(str::to_owned) else { return false };
         let Some(pending) = self.queue.first_mut() else { return false };
-        let asked = pending.preparation().is_some_and(|preparation| preparation.bulk == BulkProgress::Asked);
+        let asked = pending.preparation().is_some_and(|preparation| preparation.bulk == BulkProgress::CatalogQueried);
         let of_many = pending.answer.awaits_joined();
         if begins(&code, &OTHERWISE) || !(asked || of_many || pending.answer.awaits_copied()) {
             return false;
@@ -250,7 +250,7 @@ impl<H: PgHandler> Machine<H> {
         // Requests after it would be executed before the rows that are repeated, or fail with them.
         pending.may_copy = joins || !is_own;
         if let Some(preparation) = pending.preparation_mut() {
-            preparation.bulk = BulkProgress::Asked;
+            preparation.bulk = BulkProgress::CatalogQueried;
         }
         pending.go(Event::StartCheck, Stage::CheckingTable { rows: Vec::new(), bulk: Box::new(bulk) });
         true

@@ -31,7 +31,7 @@ const SAVEPOINT: &str = "headrace_batch";
 
 /// A batch that sends statements of many rows.
 #[derive(Debug)]
-pub(super) struct Joined {
+pub(super) struct MultiRowInsert {
     insert: JoinableInsert,
     /// The rows of a statement.
     rows: usize,
@@ -45,7 +45,7 @@ pub(super) struct Joined {
     ends: Vec<usize>,
 }
 
-impl Joined {
+impl MultiRowInsert {
     fn new(insert: JoinableInsert) -> Self {
         let rows = rows_of(&insert);
         Self { insert, rows, prepared: Vec::new(), formats: Vec::new(), values: Vec::new(), ends: Vec::new() }
@@ -188,7 +188,7 @@ impl<H: PgHandler> Machine<H> {
         match checked {
             Stage::CheckingTable { bulk, .. } if joins => {
                 if let Bulk::Joined(insert) = *bulk {
-                    preparation.joined = Some(Box::new(Joined::new(insert)));
+                    preparation.joined = Some(Box::new(MultiRowInsert::new(insert)));
                 }
             }
             _ => self.release(0, write_buffer),

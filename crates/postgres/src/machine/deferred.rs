@@ -89,14 +89,14 @@ impl<H: PgHandler> Machine<H> {
     }
 
     /// The first request's rows have these columns, which have to be looked up.
-    pub(super) fn hold_from_here(&mut self, columns: Arc<Columns>) {
+    pub(super) fn defer_rows(&mut self, columns: Arc<Columns>) {
         let Some(pending) = self.queue.first_mut().filter(|pending| pending.can_be_deferred()) else { return };
         pending.answer.deferred.get_or_insert_default().describe(&columns, self.registry.clone(), self.alterations);
     }
 
     /// A COPY out of the server has ended. Its rows were decoded as they came, with the types that were looked up
     /// before it: afterwards it is checked whether those types have changed.
-    pub(super) fn hold_end_of_copy(&mut self) {
+    pub(super) fn defer_end_of_copy(&mut self) {
         let Some(PendingRequest { request: Request::Copy(copy), work: Work::Copy { looked_up: true }, answer, .. }) =
             self.queue.first_mut()
         else {

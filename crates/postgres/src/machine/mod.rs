@@ -78,7 +78,7 @@ enum Server {
     /// Not known yet.
     Unknown,
     /// Not known yet, and it matters: it has to be queried before the next transaction.
-    Wanted,
+    QueryDue,
     /// A pooler, or the query was not answered yet.
     Pooled,
     /// The server process that the connection was opened to.

@@ -24,7 +24,7 @@ impl<H: PgHandler> Machine<H> {
     pub(super) fn query_server_process(&mut self) {
         let at = self.queue.started();
         let grouped = at > 0 && !self.queue[at - 1].request.syncs();
-        if self.server != Server::Wanted || grouped || self.block_is_open(at) {
+        if self.server != Server::QueryDue || grouped || self.block_is_open(at) {
             return;
         }
         let Some(lane) = self.queue.get(at).map(|next| next.slot.lane) else { return };
@@ -39,7 +39,7 @@ impl<H: PgHandler> Machine<H> {
         write_buffer: &mut WriteBuffer,
     ) -> Option<Source> {
         if self.server == Server::Unknown {
-            self.server = Server::Wanted;
+            self.server = Server::QueryDue;
         }
         let pending = &self.queue[at];
         let described_before = pending.typing().is_some() || matches!(pending.request, Request::Describe { .. });

@@ -100,7 +100,7 @@ impl<H: PgHandler> Machine<H> {
         };
         if pending.answer.deferred.is_none() && !columns.unsure.is_empty() {
             let columns = columns.clone();
-            self.hold_from_here(columns);
+            self.defer_rows(columns);
         }
         let pending = self.front("DataRow")?;
         let Some(columns) = &pending.answer.columns else { return Ok(0) };
@@ -509,7 +509,7 @@ impl<H: PgHandler> Machine<H> {
                 self.transaction.redefine();
             }
         }
-        self.hold_end_of_copy();
+        self.defer_end_of_copy();
         self.settle_or_look_up(cx);
         Ok(())
     }

@@ -176,10 +176,10 @@ impl<H: PgHandler> Machine<H> {
         }
         if prepare == Prepare::Named {
             if self.server == Server::Unknown {
-                self.server = Server::Wanted;
+                self.server = Server::QueryDue;
             }
             // The query is sent next, and does not wait.
-            return self.server != Server::Wanted;
+            return self.server != Server::QueryDue;
         }
         true
     }

@@ -1,6 +1,6 @@
 //! The data of a pending request that depends on its kind, apart from the request itself.
 
-use super::batch_joined::Joined;
+use super::batch_joined::MultiRowInsert;
 use super::deferred::Deferred;
 use super::request::Request;
 use super::statement::Statement;
@@ -68,7 +68,7 @@ pub(super) struct Preparation {
     /// Whether it was found out, for a batch, how it can go on.
     pub(super) bulk: BulkProgress,
     /// The rows of a batch that goes on in statements of many rows.
-    pub(super) joined: Option<Box<Joined>>,
+    pub(super) joined: Option<Box<MultiRowInsert>>,
     /// The types of a batch whose values decide the types of its parameters.
     pub(super) typing: Option<Box<Typing>>,
 }
@@ -144,7 +144,7 @@ pub(super) enum BulkProgress {
     /// It has not sent enough for a COPY, and has too few rows for statements of many, or is none for those.
     Few,
     /// The catalogue was asked.
-    Asked,
+    CatalogQueried,
     /// It is known.
     Decided,
 }

@@ -5,9 +5,9 @@ use crate::call::Ticket;
 use crate::errors;
 use crate::limits;
 use crate::limits::LOOK;
-use crate::limits::NUDGE_PAUSE;
-use crate::limits::NUDGE_TURNS;
-use crate::limits::NUDGE_WAIT;
+use crate::limits::PUMP_PAUSE;
+use crate::limits::PUMP_TURNS;
+use crate::limits::PUMP_WAIT;
 use headrace_connection::Buffers;
 use headrace_core::{Fatal, FatalKind};
 use headrace_io::{Link, Liveness, Progress};
@@ -256,7 +256,7 @@ impl Wire {
     ///
     /// After `timeout` seconds it raises TimeoutError.
     #[pyo3(signature = (id=None, timeout=None))]
-    fn outlast(&self, py: Python<'_>, id: Option<u64>, timeout: Option<f64>) -> PyResult<()> {
+    fn wait_until_answered(&self, py: Python<'_>, id: Option<u64>, timeout: Option<f64>) -> PyResult<()> {
         const PATIENCE: Duration = Duration::from_millis(20);
         let gone = |state: &mut State| Ok((!state.connection.machine.is_unanswered(id)).then_some(()));
         let done = self.drive(py, deadline(timeout), Some(PATIENCE), None, || false, gone)?;
@@ -269,13 +269,13 @@ impl Wire {
     /// If nothing more can be sent before a reply has come (the description of a new statement), it waits a little, but
     /// not again before something has come. If the connection is lost, the requests that wait and those queued later
     /// raise the error.
-    fn nudge(&self, py: Python<'_>) -> PyResult<()> {
+    fn pump_once(&self, py: Python<'_>) -> PyResult<()> {
         let mut state = self.lock(py)?;
         let now = Instant::now();
-        if state.nudged.is_some_and(|nudged| now.duration_since(nudged) < NUDGE_PAUSE) {
+        if state.pumped.is_some_and(|pumped| now.duration_since(pumped) < PUMP_PAUSE) {
             return Ok(());
         }
-        for _ in 0..NUDGE_TURNS {
+        for _ in 0..PUMP_TURNS {
             if !matches!(state.io, Io::Blocking(_)) {
                 break;
             }
@@ -285,20 +285,20 @@ impl Wire {
             }
             let (machine, write_buffer) = state.parts();
             let stuck = machine.in_flight() < machine.queued() && !write_buffer.is_full();
-            let until = if stuck && !state.nudged_in_vain { now + NUDGE_WAIT } else { now };
+            let until = if stuck && !state.pumped_in_vain { now + PUMP_WAIT } else { now };
             match self.turn(py, &mut state, Some(until))? {
-                Progress::Received => state.nudged_in_vain = false,
+                Progress::Received => state.pumped_in_vain = false,
                 // There is more to encode.
                 Progress::Sent => {}
                 Progress::Timeout if stuck => {
-                    state.nudged_in_vain = true;
+                    state.pumped_in_vain = true;
                     break;
                 }
                 Progress::Timeout | Progress::Tick | Progress::Eof => break,
             }
         }
         // Its own time does not count, or a pipeline whose bytes take long would do nothing else.
-        state.nudged = Some(Instant::now());
+        state.pumped = Some(Instant::now());
         Ok(())
     }
 

@@ -64,7 +64,7 @@ pub(crate) struct State {
     queries_bytes: Cell<usize>,
     pub(crate) settings: Arc<Settings>,
     /// The server reported why it ended the session while no request was pending: the next request raises it.
-    unheard: Cell<bool>,
+    has_unreported_error: Cell<bool>,
     /// The status of the transaction when the session ended.
     at_end: Cell<StatusAtEnd>,
     /// The future of a session that is being opened.
@@ -75,10 +75,10 @@ pub(crate) struct State {
     drained: Option<Completion>,
     /// Called before a request is queued: each may refuse it.
     gates: Vec<Py<PyAny>>,
-    /// When [`Wire::nudge`] moved bytes last.
-    nudged: Option<Instant>,
+    /// When [`Wire::pump_once`] moved bytes last.
+    pumped: Option<Instant>,
     /// It has waited for a reply that did not come, and nothing has come since.
-    nudged_in_vain: bool,
+    pumped_in_vain: bool,
     /// The number and the lane of the statement that was queued last: see [`Wire::withdraw`].
     latest: (u64, u64),
 }
@@ -193,7 +193,7 @@ impl Wire {
     /// request.
     fn digested(&self, py: Python<'_>, state: &mut State, handled: Result<(), Fatal>) {
         if let Err(fatal) = handled {
-            if !self.outlives(py, state, &fatal) {
+            if !self.survives_loss(py, state, &fatal) {
                 self.die(py, state, &fatal);
             }
             return;
@@ -247,18 +247,18 @@ impl Wire {
             let handled = state.connection.handle_last(py);
             self.digested(py, state, handled);
         }
-        if !state.connection.is_redirected() && !self.outlives(py, state, reason) {
+        if !state.connection.is_redirected() && !self.survives_loss(py, state, reason) {
             self.die(py, state, reason);
         }
     }
 
     /// Returns true if the session goes on although its connection was lost. It is connected again when a request waits:
     /// at once, the server would take the process of another client for it.
-    fn outlives(&self, py: Python<'_>, state: &mut State, reason: &Fatal) -> bool {
+    fn survives_loss(&self, py: Python<'_>, state: &mut State, reason: &Fatal) -> bool {
         let can = self.opened.load(Ordering::Relaxed)
             && !self.closing.load(Ordering::Relaxed)
             && (self.event_loop.is_none() || self.reconnector.get().is_some());
-        if !can || !state.connection.outlives(py, reason) {
+        if !can || !state.connection.survives_loss(py, reason) {
             return false;
         }
         self.process_id.store(0, Ordering::Relaxed);
@@ -286,13 +286,13 @@ impl Wire {
         if state.connection.ended().is_none() {
             state.at_end.set(self.status_at_end(state));
         }
-        let unheard = state.connection.ended().is_none() && !state.connection.machine.is_awaited();
+        let is_unreported = state.connection.ended().is_none() && !state.connection.machine.is_awaited();
         let reason = state.connection.end(py, reason);
-        state.unheard.set(unheard || state.unheard.get());
+        state.has_unreported_error.set(is_unreported || state.has_unreported_error.get());
         let notified = std::mem::take(&mut state.notified);
         for waiting in [state.ready.take(), state.drained.take()].into_iter().flatten().chain(notified) {
             waiting.complete(py, Err(state.end(py, &reason)));
-            state.unheard.set(false);
+            state.has_unreported_error.set(false);
         }
         self.complete_waiting();
         if let Io::Blocking(_) = &state.io {
@@ -324,7 +324,7 @@ impl Wire {
     }
 
     pub(crate) fn check_open(&self, py: Python<'_>, state: &State) -> PyResult<()> {
-        if state.unheard.take()
+        if state.has_unreported_error.take()
             && let Some(error) = state.connection.machine.last_error(py)
         {
             return Err(match state.connection.ended() {

@@ -7,7 +7,7 @@ use crate::engine::Dialect;
 use crate::errors;
 use crate::limits;
 use crate::query::{Query, not_unicode};
-use headrace_core::{Discarded, Fatal, FatalKind, IfUnsent, Isolation, Left, Modes, Protocol, ResponseHandler, Verb};
+use headrace_core::{Discarded, Fatal, FatalKind, IfUnsent, Isolation, CancelledRequest, Modes, Protocol, ResponseHandler, Verb};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use std::sync::Arc;
@@ -321,7 +321,7 @@ impl Wire {
         let until = super::blocking::deadline(Some(seconds)).unwrap_or_else(Instant::now);
         let mut state = self.lock(py)?;
         self.take_up_pauses(&mut state);
-        state.connection.machine.leave_cancelled(Left { request: id, until });
+        state.connection.machine.leave_cancelled(CancelledRequest { request: id, until });
         Ok(())
     }
 

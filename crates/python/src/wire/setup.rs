@@ -114,14 +114,14 @@ impl Wire {
             queries: PyDict::new(py).unbind(),
             queries_bytes: Cell::new(0),
             settings: Arc::new(settings),
-            unheard: Cell::new(false),
+            has_unreported_error: Cell::new(false),
             at_end: Cell::new(super::StatusAtEnd::Known(TransactionStatus::Idle)),
             ready: None,
             notified: Vec::new(),
             drained: None,
             gates: Vec::new(),
-            nudged: None,
-            nudged_in_vain: false,
+            pumped: None,
+            pumped_in_vain: false,
             latest: (0, 0),
         };
         Ok(Self {
@@ -189,7 +189,7 @@ impl Wire {
         let object = completion.object(py);
         let mut state = self.lock(py)?;
         if let Some(reason) = state.connection.ended() {
-            state.unheard.set(false);
+            state.has_unreported_error.set(false);
             return Err(state.end(py, reason));
         }
         state.ready = Some(completion);

@@ -160,7 +160,7 @@ pub fn asking(verify: Verify, roots: &str) -> TlsConfig {
 }
 
 /// A client and a server joined by two vectors.
-pub struct Joined {
+pub struct ConnectedPair {
     pub client: TlsConnection,
     pub server: ServerConnection,
     pub read_buffer: ReadBuffer,
@@ -171,7 +171,7 @@ pub struct Joined {
     pub step: usize,
 }
 
-impl Joined {
+impl ConnectedPair {
     pub fn new(config: &TlsConfig, name: &str, server: &Server<'_>) -> Self {
         Self {
             client: TlsConnection::new(config, name).unwrap(),

@@ -157,7 +157,7 @@ class LoopConnection(LoopArrowQueries[R]):
             cursor._is_pending(core.submit_script(sql), pipeline)
             if pipeline.is_due(defaults.PIPELINE_TURN):  # asyncio only
                 await asyncio.sleep(0)
-            # blocking: core.wire.nudge()
+            # blocking: core.wire.pump_once()
             return
         try:
             ticket = core.submit_script(sql)

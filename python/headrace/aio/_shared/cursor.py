@@ -72,8 +72,8 @@ class LoopCursor(CursorBase[R]):
                 self._is_pending(core.submit_pipelined(pipeline, sql, params), pipeline)
                 if pipeline.is_due(defaults.PIPELINE_TURN):  # asyncio only
                     await asyncio.sleep(0)
-                # blocking: if pipeline.is_due(defaults.PIPELINE_NUDGE):
-                # blocking:     core.wire.nudge()
+                # blocking: if pipeline.is_due(defaults.PIPELINE_PUMP):
+                # blocking:     core.wire.pump_once()
                 return self
             ticket = core.submit(sql, params)
             self._clear()
@@ -186,7 +186,7 @@ class LoopCursor(CursorBase[R]):
             self._keeps_rows = returning
             if pipeline.is_due(defaults.PIPELINE_TURN):  # asyncio only
                 await asyncio.sleep(0)
-            # blocking: core.wire.nudge()
+            # blocking: core.wire.pump_once()
             return self
         try:
             ticket = core.submit_batch(sql, rows, returning)

@@ -1,6 +1,6 @@
 """Results outside of a transaction whose rows the server takes for one page, and that are longer in its replies."""
 
-# Made by tools/async_to_sync.py of test_outgrown_async.py: edit that file, and run the tool.
+# Made by tools/async_to_sync.py of test_reexecuted_async.py: edit that file, and run the tool.
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def test_all_rows_come(url: str, name: str) -> None:
     kind, value, width, counts = COLUMNS[name]
     columns = [f"c{n}" for n in range(width)]
     with headrace.cubrid.connect(url, autocommit=True) as conn:
-        conn.execute("drop table if exists hr_outgrown")
-        conn.execute(f"create table hr_outgrown ({', '.join(f'{column} {kind}' for column in columns)})")
+        conn.execute("drop table if exists hr_reexecuted")
+        conn.execute(f"create table hr_reexecuted ({', '.join(f'{column} {kind}' for column in columns)})")
         rows = [(value,) * width] * max(counts)
-        conn.executemany(f"insert into hr_outgrown values ({', '.join('?' * width)})", rows)
+        conn.executemany(f"insert into hr_reexecuted values ({', '.join('?' * width)})", rows)
         for count in counts:
             # A text of its own each: what the first execution has shown is known to later ones.
-            sql = f"select {', '.join(columns)} from hr_outgrown limit {count}"
+            sql = f"select {', '.join(columns)} from hr_reexecuted limit {count}"
             for _ in range(2):
                 assert conn.fetch(sql) == rows[:count]
             assert list(conn.stream(f"{sql} -- streamed", fetch_size=50)) == rows[:count]
@@ -45,16 +45,16 @@ def test_all_rows_come(url: str, name: str) -> None:
                 held.execute(sql)
                 assert held.fetchall() == rows[:count]
         assert conn.transaction_status == 0
-        conn.execute("drop table hr_outgrown")
+        conn.execute("drop table hr_reexecuted")
 
 
 def test_all_rows_come_of_pipelined_queries(url: str) -> None:
     with headrace.cubrid.connect(url, autocommit=True, keep_cas=True) as conn:
-        conn.execute("drop table if exists hr_outgrown")
-        conn.execute("create table hr_outgrown (a datetime, b datetime, c datetime, d datetime, e datetime)")
+        conn.execute("drop table if exists hr_reexecuted")
+        conn.execute("create table hr_reexecuted (a datetime, b datetime, c datetime, d datetime, e datetime)")
         rows = [(WHEN,) * 5] * 200
-        conn.executemany("insert into hr_outgrown values (?, ?, ?, ?, ?)", rows)
+        conn.executemany("insert into hr_reexecuted values (?, ?, ?, ?, ?)", rows)
         counts = [10, 163, 168, 172, 200]
-        found = conn.fetchmany("select * from hr_outgrown limit ?", [(count,) for count in counts])
+        found = conn.fetchmany("select * from hr_reexecuted limit ?", [(count,) for count in counts])
         assert found == rows[:1] * sum(counts)
-        conn.execute("drop table hr_outgrown")
+        conn.execute("drop table hr_reexecuted")

@@ -26,13 +26,13 @@ async def test_all_rows_come(url: str, name: str) -> None:
     kind, value, width, counts = COLUMNS[name]
     columns = [f"c{n}" for n in range(width)]
     async with await headrace.aio.cubrid.connect(url, autocommit=True) as conn:
-        await conn.execute("drop table if exists hr_outgrown")
-        await conn.execute(f"create table hr_outgrown ({', '.join(f'{column} {kind}' for column in columns)})")
+        await conn.execute("drop table if exists hr_reexecuted")
+        await conn.execute(f"create table hr_reexecuted ({', '.join(f'{column} {kind}' for column in columns)})")
         rows = [(value,) * width] * max(counts)
-        await conn.executemany(f"insert into hr_outgrown values ({', '.join('?' * width)})", rows)
+        await conn.executemany(f"insert into hr_reexecuted values ({', '.join('?' * width)})", rows)
         for count in counts:
             # A text of its own each: what the first execution has shown is known to later ones.
-            sql = f"select {', '.join(columns)} from hr_outgrown limit {count}"
+            sql = f"select {', '.join(columns)} from hr_reexecuted limit {count}"
             for _ in range(2):
                 assert await conn.fetch(sql) == rows[:count]
             assert [row async for row in conn.stream(f"{sql} -- streamed", fetch_size=50)] == rows[:count]
@@ -43,16 +43,16 @@ async def test_all_rows_come(url: str, name: str) -> None:
                 await held.execute(sql)
                 assert await held.fetchall() == rows[:count]
         assert conn.transaction_status == 0
-        await conn.execute("drop table hr_outgrown")
+        await conn.execute("drop table hr_reexecuted")
 
 
 async def test_all_rows_come_of_pipelined_queries(url: str) -> None:
     async with await headrace.aio.cubrid.connect(url, autocommit=True, keep_cas=True) as conn:
-        await conn.execute("drop table if exists hr_outgrown")
-        await conn.execute("create table hr_outgrown (a datetime, b datetime, c datetime, d datetime, e datetime)")
+        await conn.execute("drop table if exists hr_reexecuted")
+        await conn.execute("create table hr_reexecuted (a datetime, b datetime, c datetime, d datetime, e datetime)")
         rows = [(WHEN,) * 5] * 200
-        await conn.executemany("insert into hr_outgrown values (?, ?, ?, ?, ?)", rows)
+        await conn.executemany("insert into hr_reexecuted values (?, ?, ?, ?, ?)", rows)
         counts = [10, 163, 168, 172, 200]
-        found = await conn.fetchmany("select * from hr_outgrown limit ?", [(count,) for count in counts])
+        found = await conn.fetchmany("select * from hr_reexecuted limit ?", [(count,) for count in counts])
         assert found == rows[:1] * sum(counts)
-        await conn.execute("drop table hr_outgrown")
+        await conn.execute("drop table hr_reexecuted")
