@@ -1,12 +1,12 @@
 //! One client, from its first byte to its last.
 
 use crate::console;
-use crate::hub::{Asked, Hub, TARGET, Wanted};
+use crate::hub::{ConnectRequest, Hub, TARGET, Lending};
 use crate::limits::FAREWELL;
 use crate::log::Rate;
 use crate::login::Admission;
 use crate::postgres::session;
-use crate::registry::{self, Newcomer};
+use crate::registry::{self, ClientInfo};
 use crate::replies::{self, CANCELLED, Ended, NOT_ALLOWED, PROTOCOL_VIOLATION, TOO_MANY_CLIENTS};
 use crate::secret::Secret;
 use crate::spare;
@@ -101,8 +101,8 @@ pub async fn serve(stream: Stream, peer: Peer, hub: Arc<Hub>) {
     // What is needed for the login, or to serve one kind of database, is not kept with the task of each client.
     let started = timeout(limit, Box::pin(client.start(&hub, &peer))).await;
     drop(login);
-    let (newcomer, admitted) = match started {
-        Ok(Ok(Some(admitted))) => (admitted.newcomer(&peer, client.buffers.tls().is_some()), admitted),
+    let (client_info, admitted) = match started {
+        Ok(Ok(Some(admitted))) => (admitted.client_info(&peer, client.buffers.tls().is_some()), admitted),
         Ok(Ok(None)) => return,
         Ok(Err(ended)) => return Box::pin(client.turn_away(&hub, &peer, &ended)).await,
         Err(_) => {
@@ -110,7 +110,7 @@ pub async fn serve(stream: Stream, peer: Peer, hub: Arc<Hub>) {
             return Box::pin(client.turn_away(&hub, &peer, &Ended::new(CANCELLED, what))).await;
         }
     };
-    let entered = hub.registry.enter(newcomer);
+    let entered = hub.registry.enter(client_info);
     let is_logged = hub.config().daemon.log_connections;
     if is_logged {
         hub.client_log.connected(&peer, &entered.client);
@@ -120,9 +120,9 @@ pub async fn serve(stream: Stream, peer: Peer, hub: Arc<Hub>) {
             let ended = Box::pin(console::serve(&mut client, access, &hub, &entered)).await;
             (client, ended)
         }
-        Admitted::Client(asked, password) => match hub.wanted(asked, password) {
-            Wanted::Postgres(wanted) => Box::pin(session::serve(client, wanted, &hub, &entered)).await,
-            Wanted::Front(wanted) => {
+        Admitted::Client(asked, password) => match hub.lending(asked, password) {
+            Lending::Postgres(wanted) => Box::pin(session::serve(client, wanted, &hub, &entered)).await,
+            Lending::Front(wanted) => {
                 let ended = wanted.serve(&mut client, &hub, &entered).await;
                 (client, ended)
             }
@@ -148,16 +148,16 @@ pub async fn turn_away(stream: Stream, peer: &Peer, hub: &Hub) {
 /// A client that has proved who it is.
 enum Admitted {
     /// It has a database, and may have been asked for a password.
-    Client(Box<Asked>, Option<Secret>),
+    Client(Box<ConnectRequest>, Option<Secret>),
     /// It is an operator.
     Console { user: String, application: String, access: console::Access },
 }
 
 impl Admitted {
-    fn newcomer(&self, peer: &Peer, tls: bool) -> Newcomer {
+    fn client_info(&self, peer: &Peer, tls: bool) -> ClientInfo {
         match self {
-            Self::Client(asked, _) => asked.newcomer(peer, tls),
-            Self::Console { user, application, .. } => Newcomer {
+            Self::Client(asked, _) => asked.client_info(peer, tls),
+            Self::Console { user, application, .. } => ClientInfo {
                 peer: peer.process,
                 address: peer.address.map(|address| address.to_string()),
                 tls,
@@ -253,7 +253,7 @@ impl Client {
     }
 
     /// What a client asks for, once it has proved who it is.
-    async fn asked(&mut self, hub: &Hub, peer: &Peer, parameters: Vec<(String, String)>) -> Result<Admitted, Ended> {
+    async fn connect_request(&mut self, hub: &Hub, peer: &Peer, parameters: Vec<(String, String)>) -> Result<Admitted, Ended> {
         let Some(address) = peer.address else {
             if !peer.own {
                 hub.check_local_database(peer.user, &parameters)?;
@@ -264,7 +264,7 @@ impl Client {
                 }
                 return operator(hub, peer, &parameters);
             }
-            let asked = hub.asked(parameters, peer.own)?;
+            let asked = hub.connect_request(parameters, peer.own)?;
             if !peer.own {
                 hub.check_local_user(peer.user, &asked)?;
             }
@@ -284,7 +284,7 @@ impl Client {
         if is_for_console(&parameters) {
             return operator(hub, peer, &parameters);
         }
-        let asked = hub.asked(parameters, false)?;
+        let asked = hub.connect_request(parameters, false)?;
         if asked.database.ask_password {
             let what = "headraced: passwords of servers are asked for on the Unix socket only (ask_password)";
             return Err(Ended::new(NOT_ALLOWED, what));
@@ -356,7 +356,7 @@ impl Client {
 
     /// Waits for something that only this client needs, and keeps what it sends meanwhile. `None` if it leaves before. One
     /// that has ended its side of the connection after a message may wait for the answer.
-    pub async fn stays_for<T>(&mut self, needed: impl Future<Output = T>) -> Option<T> {
+    pub async fn while_connected<T>(&mut self, needed: impl Future<Output = T>) -> Option<T> {
         tokio::pin!(needed);
         spare::give_back_but_request(&mut self.buffers);
         loop {

@@ -4,7 +4,7 @@ use crate::auth_query::Verifiers;
 use crate::client::{ClientLog, Peer, named};
 use crate::config::{ANY_DATABASE, Config, Database};
 use crate::console::totals::{Averages, totals};
-use crate::front::fronts::{Fronts, Service};
+use crate::front::front_registry::{FrontRegistry, Service};
 use crate::gate::Gates;
 use crate::leaving::Left;
 use crate::lifecycle::Options;
@@ -20,7 +20,7 @@ use crate::postgres::relay::is_settable;
 use crate::postgres::server::Server;
 use crate::postgres::standbys::AllStandbys;
 use crate::postgres::statements::Catalog;
-use crate::registry::{Newcomer, Registry};
+use crate::registry::{ClientInfo, Registry};
 use crate::replies::{Ended, MALFORMED_SETTING, NOT_ALLOWED, TOO_LARGE, UNKNOWN_DATABASE};
 use crate::scram::random;
 use crate::secret::Secret;
@@ -51,7 +51,7 @@ pub struct Hub {
     /// The pools of PostgreSQL's databases.
     pub postgres: PoolRegistry<Server>,
     /// Those of the others.
-    pub fronts: Fronts,
+    pub fronts: FrontRegistry,
     /// What operators have ordered.
     pub gates: Gates,
     /// How it was started.
@@ -91,16 +91,16 @@ pub struct Hub {
 
 /// What a StartupMessage asks for, by the kind of its database.
 #[derive(Debug)]
-pub enum Wanted {
+pub enum Lending {
     /// Server connections of PostgreSQL.
-    Postgres(pool::Wanted),
+    Postgres(pool::PoolRequest),
     /// Sessions of another database.
     Front(Box<dyn Service>),
 }
 
 /// What a client has said of itself.
 #[derive(Debug)]
-pub struct Asked {
+pub struct ConnectRequest {
     /// The name of the database's settings, or a hash of what the client has named as its server.
     pub name: String,
     /// The name of the database on the server.
@@ -112,14 +112,14 @@ pub struct Asked {
     given: BTreeMap<String, String>,
 }
 
-impl Asked {
+impl ConnectRequest {
     /// What is known of the client.
-    pub fn newcomer(&self, peer: &Peer, tls: bool) -> Newcomer {
+    pub fn client_info(&self, peer: &Peer, tls: bool) -> ClientInfo {
         let application = self.given.get("application_name").cloned().unwrap_or_default();
         let database = self.dbname.clone();
         let address = peer.address.map(|address| address.to_string());
         let name = (!self.of_client).then(|| self.name.clone());
-        Newcomer { peer: peer.process, address, tls, name, database, user: self.user.clone(), application }
+        ClientInfo { peer: peer.process, address, tls, name, database, user: self.user.clone(), application }
     }
 }
 
@@ -131,7 +131,7 @@ impl Hub {
             config: Mutex::new(Arc::new(config)),
             changes: Counter::default(),
             postgres: PoolRegistry::default(),
-            fronts: Fronts::default(),
+            fronts: FrontRegistry::default(),
             gates: Gates::default(),
             started: OnceLock::new(),
             reloading: Reloading::default(),
@@ -190,7 +190,7 @@ impl Hub {
     ///
     /// # Errors
     /// [`Ended`]: there is no such database, or no user is named.
-    pub fn asked(&self, parameters: Vec<(String, String)>, own: bool) -> Result<Asked, Ended> {
+    pub fn connect_request(&self, parameters: Vec<(String, String)>, own: bool) -> Result<ConnectRequest, Ended> {
         let mut given: BTreeMap<String, String> = parameters.into_iter().collect();
         let user = given.remove("user").unwrap_or_default();
         let name = given.remove("database").unwrap_or_else(|| user.clone());
@@ -216,7 +216,7 @@ impl Hub {
         {
             return Err(Ended::new(NOT_ALLOWED, "headraced: replication needs a connection to the server itself"));
         }
-        Ok(Asked { name, dbname, database, of_client, user, given })
+        Ok(ConnectRequest { name, dbname, database, of_client, user, given })
     }
 
     /// Whether a user of the system may use the database that a client of it names. It is checked first: who may not is
@@ -241,7 +241,7 @@ impl Hub {
     ///
     /// # Errors
     /// [`Ended`]: it may not.
-    pub fn check_local_user(&self, number: Option<u32>, asked: &Asked) -> Result<(), Ended> {
+    pub fn check_local_user(&self, number: Option<u32>, asked: &ConnectRequest) -> Result<(), Ended> {
         if asked.database.user.is_some() { Ok(()) } else { self.check_local_name(number, &asked.user) }
     }
 
@@ -278,19 +278,19 @@ impl Hub {
     }
 
     /// What serves a client, with the password that it was asked for. What it has asked for takes no memory after that.
-    pub fn wanted(&self, asked: Box<Asked>, password: Option<Secret>) -> Wanted {
+    pub fn lending(&self, asked: Box<ConnectRequest>, password: Option<Secret>) -> Lending {
         if asked.database.driver.is_postgres() {
-            return Wanted::Postgres(self.pooled(*asked, password));
+            return Lending::Postgres(self.pooled(*asked, password));
         }
-        let Asked { name, dbname, database, of_client, user, given } = *asked;
+        let ConnectRequest { name, dbname, database, of_client, user, given } = *asked;
         let startup = vec![("user".to_owned(), user), ("database".to_owned(), dbname)];
         let key = Key { of_client, name, startup, password, standby: None };
         let service = self.fronts.service(key, database, given.into_iter().collect(), &self.gates);
-        Wanted::Front(service.expect("the configuration has no other databases"))
+        Lending::Front(service.expect("the configuration has no other databases"))
     }
 
-    fn pooled(&self, asked: Asked, password: Option<Secret>) -> pool::Wanted {
-        let Asked { name, dbname, database, of_client, user, given } = asked;
+    fn pooled(&self, asked: ConnectRequest, password: Option<Secret>) -> pool::PoolRequest {
+        let ConnectRequest { name, dbname, database, of_client, user, given } = asked;
         let (mut settings, rest): (Parameters, Parameters) = given.into_iter().partition(|(name, _)| is_settable(name));
         if database.read_only && !settings.iter().any(|(name, _)| name.eq_ignore_ascii_case(READ_ONLY)) {
             settings.push((READ_ONLY.to_owned(), "on".to_owned()));
@@ -298,7 +298,7 @@ impl Hub {
         let mut startup = vec![("user".to_owned(), user), ("database".to_owned(), dbname)];
         startup.extend(rest);
         let pool = self.pool(Key { name, of_client, startup, password, standby: None }, &Arc::new(database));
-        pool::Wanted { pool, settings }
+        pool::PoolRequest { pool, settings }
     }
 
     /// The pool of PostgreSQL's sessions of this key, which is made if there is none.
@@ -399,13 +399,13 @@ mod tests {
         let hub = Hub::new(Config::default(), Handle::current(), watch::channel(Leaving::Nobody).1);
         let asked = |target: &str| {
             let given = [("user", "jo"), (TARGET, target)].map(|(name, value)| (name.to_owned(), value.to_owned()));
-            hub.asked(given.into(), true).unwrap()
+            hub.connect_request(given.into(), true).unwrap()
         };
         let first = asked("host = 'h'\npassword = 'hunter2'");
         assert!(!first.name.contains("hunter2"));
         assert_eq!(first.name, asked("host = 'h'\npassword = 'hunter2'").name);
         assert_ne!(first.name, asked("host = 'h'\npassword = 'hunter3'").name);
-        let wanted = hub.wanted(Box::new(first), None);
+        let wanted = hub.lending(Box::new(first), None);
         hub.expire();
         assert_eq!(hub.postgres.counts(), (1, 1), "it is needed");
         drop(wanted);

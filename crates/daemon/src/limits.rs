@@ -86,7 +86,7 @@ pub const STARTUP_BYTES: usize = 10_000;
 /// Bytes of an `application_name`; the server cuts longer ones (`NAMEDATALEN` - 1).
 pub const APPLICATION_NAME_BYTES: usize = 63;
 /// Sets of settings of which a pool remembers what the server makes of them.
-pub const WELCOMES: usize = 256;
+pub const STARTUP_REPLIES: usize = 256;
 /// How long a client that keeps its server connection is idle before the server is asked whether what keeps it is still
 /// there, where nothing that was sent says so.
 pub const PINNED_PAUSE: Duration = Duration::from_millis(50);

@@ -18,13 +18,13 @@ use tokio::net::{UnixListener, UnixStream};
 /// What a daemon holds as long as it serves.
 #[derive(Debug)]
 pub struct Place {
-    held: Option<Held>,
+    held: Option<BoundSockets>,
     socket: Socket,
     control_path: PathBuf,
 }
 
 #[derive(Debug)]
-struct Held {
+struct BoundSockets {
     /// Where clients connect.
     clients: UnixListener,
     /// Where metrics are asked for.
@@ -97,7 +97,7 @@ impl Place {
             None => bound(&socket.path)?,
         };
         socket.set_access(access);
-        let held = Some(Held { clients, control: bound(&control_path)?, lock });
+        let held = Some(BoundSockets { clients, control: bound(&control_path)?, lock });
         let place = Self { held, socket, control_path };
         place.note_process();
         Ok(place)
@@ -112,7 +112,7 @@ impl Place {
         umask(Mode::XUSR | Mode::RWXG | Mode::RWXO);
         let socket = Socket { path: folder.join(format!(".s.PGSQL.{port}")), inherited: taken.handed.inherited };
         let (clients, control) = (of_std(taken.clients)?, of_std(taken.control)?);
-        let held = Some(Held { clients, control, lock: taken.lock });
+        let held = Some(BoundSockets { clients, control, lock: taken.lock });
         Ok(Self { held, socket, control_path: control_path(folder, port) })
     }
 

@@ -112,12 +112,12 @@ impl Client {
     }
 
     /// It does something else now.
-    pub fn turns(&self, activity: Activity) {
-        self.turns_at(activity, Instant::now());
+    pub fn set_activity(&self, activity: Activity) {
+        self.set_activity_at(activity, Instant::now());
     }
 
     /// The same for who knows the time.
-    pub fn turns_at(&self, activity: Activity, now: Instant) {
+    pub fn set_activity_at(&self, activity: Activity, now: Instant) {
         let mut state = lock(&self.state);
         if state.0 != activity {
             *state = (activity, now);
@@ -134,7 +134,7 @@ pub struct Registry {
 
 /// Who comes.
 #[derive(Debug, Default)]
-pub struct Newcomer {
+pub struct ClientInfo {
     /// The number of its process.
     pub peer: Option<i32>,
     /// Where it comes from, if that is TCP.
@@ -163,10 +163,10 @@ impl Registry {
     }
 
     /// A client comes: it gets a process id and a secret key.
-    pub fn enter(&self, newcomer: Newcomer) -> Entered<'_> {
+    pub fn enter(&self, client_info: ClientInfo) -> Entered<'_> {
         let mut secret = [0; 4];
         getrandom::fill(&mut secret).expect("the system has random numbers");
-        let Newcomer { peer, address, tls, name, database, user, application } = newcomer;
+        let ClientInfo { peer, address, tls, name, database, user, application } = client_info;
         let mut clients = lock(&self.clients);
         let (number, process_id) = loop {
             let number = self.numbers.fetch_add(1, Ordering::Relaxed) & ((1 << 30) - 1);
@@ -249,7 +249,7 @@ mod tests {
     fn told_process_id_is_that_of_no_process() {
         let registry = Registry::default();
         registry.numbers.store(-1, Ordering::Relaxed);
-        let clients: Vec<Entered<'_>> = (0..3).map(|_| registry.enter(Newcomer::default())).collect();
+        let clients: Vec<Entered<'_>> = (0..3).map(|_| registry.enter(ClientInfo::default())).collect();
         for entered in &clients {
             let (process_id, secret) = entered.key();
             assert!(process_id > ABOVE_PROCESSES);

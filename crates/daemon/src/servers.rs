@@ -34,15 +34,15 @@ impl OpenServer {
 
     /// A client has it now.
     pub fn is_lent_to(&self, client: i32, now: Instant) {
-        self.turns(client, now);
+        self.set_client(client, now);
     }
 
     /// Nobody has it any more.
     pub fn is_back(&self, now: Instant) {
-        self.turns(0, now);
+        self.set_client(0, now);
     }
 
-    fn turns(&self, client: i32, now: Instant) {
+    fn set_client(&self, client: i32, now: Instant) {
         self.client.store(client, Ordering::Relaxed);
         *lock(&self.since) = now;
     }

@@ -60,9 +60,9 @@ impl Traffic {
 
 /// The threads that hear of what arrives at a socket.
 #[derive(Debug, Default)]
-pub struct Home(TrafficClass);
+pub struct RuntimeAffinity(TrafficClass);
 
-impl Home {
+impl RuntimeAffinity {
     /// Those of the class of traffic on whose threads the socket was opened.
     pub fn of(class: TrafficClass) -> Self {
         Self(class)
@@ -74,7 +74,7 @@ impl Home {
     }
 
     /// Brings the socket to the threads of the caller, which are those of this class.
-    pub fn come_to(&mut self, class: TrafficClass, stream: &mut Stream) {
+    pub fn move_to(&mut self, class: TrafficClass, stream: &mut Stream) {
         // Without a descriptor more it is heard of where it was, a little later.
         if self.0 != class && stream.come_here().is_ok() {
             self.0 = class;

@@ -238,7 +238,7 @@ impl Console<'_> {
                 }
             }
         };
-        of.unless_killed(self.client.stays_for(waited)).await
+        of.unless_killed(self.client.while_connected(waited)).await
     }
 }
 

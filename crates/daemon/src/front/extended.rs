@@ -1,7 +1,7 @@
 //! The messages of the extended protocol: statements and portals.
 
 use super::backend::Backend;
-use super::memory::Held;
+use super::memory::MemoryReservation;
 use super::portal::{Portal, Prepared};
 use super::replies::{self, Failure};
 use super::requests::Item;
@@ -24,7 +24,7 @@ impl<B: Backend> Session<'_, B> {
             }
         }
         self.refresh_dialect();
-        let held = Held::of_statement(&self.hub, name.len() + sql.len())?;
+        let held = MemoryReservation::of_statement(&self.hub, name.len() + sql.len())?;
         let prepared = match Prepared::new(sql::statement(&self.dialect, sql, types), held) {
             Ok(prepared) => prepared,
             Err(failure) => return Ok(Err(failure)),
@@ -50,7 +50,7 @@ impl<B: Backend> Session<'_, B> {
                 format!("headraced: the parameters have {bytes} bytes in all of their places, more than {BOUND_BYTES}");
             return Ok(Err(Failure::new("54000", what)));
         }
-        let held = Held::new(&self.hub, bytes)?;
+        let held = MemoryReservation::new(&self.hub, bytes)?;
         let mut values = Vec::with_capacity(given);
         if let Action::Server(_) = prepared.statement.action {
             for (number, ((format, value), oid)) in bind.values.iter().zip(types).enumerate() {

@@ -28,7 +28,7 @@ impl<B: Backend> Session<'_, B> {
         if self.hub.is_outdated(&self.clock) {
             self.clock = self.hub.clock(&self.pool);
         }
-        self.of.turns(Activity::Waiting);
+        self.of.set_activity(Activity::Waiting);
         let (client, pool) = (&mut *self.client, Arc::clone(&self.pool));
         spare::give_back_but_request(&mut client.buffers);
         let lending = pool.lend(TrafficClass::Interactive);
@@ -39,7 +39,7 @@ impl<B: Backend> Session<'_, B> {
                 biased;
                 lent = &mut lending => break lent?,
                 () = self.of.interrupt.notified() => {
-                    self.of.turns(Activity::Idle);
+                    self.of.set_activity(Activity::Idle);
                     let what = "headraced: the request was cancelled while it waited for a session";
                     return Ok(Err(Failure::new(CANCELLED, what)));
                 }
@@ -53,7 +53,7 @@ impl<B: Backend> Session<'_, B> {
         };
         spare::take_beside_request(&mut self.client.buffers);
         lent.is_lent_to(self.of.number, Instant::now());
-        self.of.turns(self.pinned.map_or(Activity::Active, Activity::Pinned));
+        self.of.set_activity(self.pinned.map_or(Activity::Active, Activity::Pinned));
         self.lent = Some(lent);
         self.refresh_dialect();
         Ok(Ok(()))
@@ -74,7 +74,7 @@ impl<B: Backend> Session<'_, B> {
             return;
         }
         if let Some(lent) = self.lent.take() {
-            self.of.turns(Activity::Idle);
+            self.of.set_activity(Activity::Idle);
             self.pool.take_back(lent, Instant::now());
         }
     }
@@ -124,8 +124,8 @@ impl<B: Backend> Session<'_, B> {
     async fn cleaned(&mut self, mut lent: Lent<B>, used: bool) -> Option<Lent<B>> {
         let open =
             self.block != Block::None || lent.server.client.connection.machine.transaction() != TransactionStatus::Idle;
-        let reset = match used || self.outlasting {
-            true => B::reset(self.pool.name()).filter(|_| !self.outlasting),
+        let reset = match used || self.survives_reset {
+            true => B::reset(self.pool.name()).filter(|_| !self.survives_reset),
             false => Some(Vec::new()),
         };
         let Some(reset) = reset else {

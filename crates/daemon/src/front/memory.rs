@@ -7,12 +7,12 @@ use std::sync::Arc;
 
 /// Bytes that count as long as this is kept.
 #[derive(Debug)]
-pub(super) struct Held {
+pub(super) struct MemoryReservation {
     hub: Arc<Hub>,
     pub(super) bytes: usize,
 }
 
-impl Held {
+impl MemoryReservation {
     /// Counts bytes, unless they are few.
     ///
     /// # Errors
@@ -40,7 +40,7 @@ impl Held {
     }
 }
 
-impl Drop for Held {
+impl Drop for MemoryReservation {
     fn drop(&mut self) {
         self.hub.memory.add(-(self.bytes as i64));
     }

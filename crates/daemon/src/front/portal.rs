@@ -1,6 +1,6 @@
 //! Prepared statements and portals of a client.
 
-use super::memory::Held;
+use super::memory::MemoryReservation;
 use super::replies::Failure;
 use super::requests::Running;
 use super::sql::{Action, Statement};
@@ -15,13 +15,13 @@ use std::sync::{Arc, Mutex};
 pub(super) struct Prepared {
     pub(super) statement: Statement,
     /// The memory of its text.
-    _held: Held,
+    _held: MemoryReservation,
     /// Its columns, once the server has described them; `None` in it for a statement without rows.
     described: Mutex<Option<Option<Vec<Target>>>>,
 }
 
 impl Prepared {
-    pub(super) fn new(statement: Statement, held: Held) -> Result<Self, Failure> {
+    pub(super) fn new(statement: Statement, held: MemoryReservation) -> Result<Self, Failure> {
         let described = match &statement.action {
             Action::Refused(failure) => return Err(failure.clone()),
             Action::Answer(answer) => Some(answer.columns.clone()),
@@ -58,7 +58,7 @@ pub(super) struct Portal<E> {
     /// In the order of the server's placeholders.
     pub(super) values: Vec<Datum>,
     /// The memory of `values`.
-    pub(super) held: Option<Held>,
+    pub(super) held: Option<MemoryReservation>,
     pub(super) formats: Vec<Format>,
     /// It was executed.
     pub(super) is_done: bool,
@@ -69,7 +69,7 @@ pub(super) struct Portal<E> {
 }
 
 impl<E> Portal<E> {
-    pub(super) fn new(prepared: Arc<Prepared>, values: Vec<Datum>, held: Option<Held>, formats: Vec<Format>) -> Self {
+    pub(super) fn new(prepared: Arc<Prepared>, values: Vec<Datum>, held: Option<MemoryReservation>, formats: Vec<Format>) -> Self {
         Self { prepared, values, held, formats, is_done: false, is_limited: false, running: None }
     }
 

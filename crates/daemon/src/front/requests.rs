@@ -4,8 +4,8 @@ use super::backend::Backend;
 use super::cancelling::{at, cancel_until};
 use super::catalog::{Answer, Cell, Effect, Fact};
 use super::handler::{Handler, Plan, Shared};
-use super::memory::Held;
-use super::pins::Pin;
+use super::memory::MemoryReservation;
+use super::session_effect::SessionEffect;
 use super::portal::Prepared;
 use super::replies::{self, Failure};
 use super::session::{Execution, Session, server_lost};
@@ -56,7 +56,7 @@ pub(super) struct Running<E> {
     /// The statement of which the client is told by its RowDescription.
     prepared: Option<Arc<Prepared>>,
     /// The memory of its parameters.
-    _held: Option<Held>,
+    _held: Option<MemoryReservation>,
 }
 
 impl<E> Running<E> {
@@ -71,7 +71,7 @@ impl<E> Running<E> {
         let id = client.connection.machine.submit(B::execute(server.sql.clone(), repeats), handler);
         // The simple protocol has no NoData.
         let describes = describes && !is_text;
-        let changes_session = server.pins.and_then(Pin::left).is_some();
+        let changes_session = server.session_effect.and_then(SessionEffect::left).is_some();
         let command = server.command.clone();
         let unpins_unparsed = false;
         Self { id, slot, command, describes, shape, changes_session, unpins_unparsed, prepared, _held: held }

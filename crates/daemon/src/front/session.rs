@@ -2,9 +2,9 @@
 
 use super::backend::Backend;
 use super::catalog::{Effect, SETTINGS, VERSION, shown};
-use super::memory::Held;
+use super::memory::MemoryReservation;
 use super::messages::{Broken, Message, length};
-use super::pins::Pin;
+use super::session_effect::SessionEffect;
 use super::portal::{Portal, Prepared};
 use super::replies::{self, Failure};
 use super::requests::{Item, Running};
@@ -49,7 +49,7 @@ pub(super) struct Session<'a, B: Backend> {
     /// When the cancelling of what runs is tried again.
     pub(super) cancelling: Option<Instant>,
     /// The memory of a message that is being received.
-    receiving: Option<Held>,
+    receiving: Option<MemoryReservation>,
     /// The client has sent a message: before that no session is kept for it.
     pub(super) has_begun: bool,
     /// The next message of the client is the first after ReadyForQuery.
@@ -59,7 +59,7 @@ pub(super) struct Session<'a, B: Backend> {
     pub(super) block: Block,
     pub(super) pinned: Option<&'static str>,
     /// The session has something that its reset does not undo.
-    pub(super) outlasting: bool,
+    pub(super) survives_reset: bool,
     pub(super) isolation: Option<Isolation>,
     /// A portal that is to be described, most often by the execution that follows.
     pub(super) describing: Option<String>,
@@ -85,11 +85,11 @@ pub async fn serve<B: Backend>(
     entered: &Entered<'_>,
 ) -> Result<(), Ended> {
     let key = entered.key();
-    entered.client.turns(Activity::Waiting);
-    let lending = Box::pin(client.stays_for(pool.lend(TrafficClass::Interactive)));
+    entered.client.set_activity(Activity::Waiting);
+    let lending = Box::pin(client.while_connected(pool.lend(TrafficClass::Interactive)));
     let Some(lent) = entered.client.unless_killed(lending).await? else { return Ok(()) };
     let lent = lent?;
-    entered.client.turns(Activity::Active);
+    entered.client.set_activity(Activity::Active);
     let machine = &lent.server.client.connection.machine;
     let (version, dialect) = (machine.version(), machine.dialect());
     let clock = hub.clock(&pool);
@@ -119,7 +119,7 @@ pub async fn serve<B: Backend>(
         skipping: false,
         block: Block::None,
         pinned: None,
-        outlasting: false,
+        survives_reset: false,
         isolation: None,
         describing: None,
         leaving: false,
@@ -206,7 +206,7 @@ impl<B: Backend> Session<'_, B> {
         let bytes = Some(buffer.capacity()).filter(|bytes| *bytes > SMALL);
         if self.receiving.as_ref().map(|held| held.bytes) != bytes {
             self.receiving = None;
-            self.receiving = Held::new(&self.hub, bytes.unwrap_or_default())?;
+            self.receiving = MemoryReservation::new(&self.hub, bytes.unwrap_or_default())?;
         }
         Ok(())
     }
@@ -398,7 +398,7 @@ impl<B: Backend> Session<'_, B> {
         if self.status() == TransactionStatus::Failed {
             return Ok(Err(Failure::new(IN_FAILED_TRANSACTION, ABORTED)));
         }
-        if let Err(failure) = self.check(server.pins) {
+        if let Err(failure) = self.check(server.session_effect) {
             return Ok(Err(failure));
         }
         if let Err(failure) = self.make_way().await? {
@@ -407,19 +407,19 @@ impl<B: Backend> Session<'_, B> {
         if let Err(failure) = self.borrow().await? {
             return Ok(Err(failure));
         }
-        let is_first = self.pin(server.pins);
+        let is_first = self.pin(server.session_effect);
         let Some(lent) = &mut self.lent else { return Ok(Ok(())) };
         let limit = execution.limit.take();
         let mut running = Running::execute(&mut lent.server.client, execution);
-        running.unpins_unparsed = is_first && server.pins == Some(Pin::Unknown);
+        running.unpins_unparsed = is_first && server.session_effect == Some(SessionEffect::Unknown);
         self.queue.push_back(Item::of(running, limit));
         Ok(Ok(()))
     }
 
     /// Refuses a question for the result of an earlier statement where that may have been another client's.
-    fn check(&self, pin: Option<Pin>) -> Result<(), Failure> {
+    fn check(&self, pin: Option<SessionEffect>) -> Result<(), Failure> {
         let keeps = self.pool.mode == PoolMode::Session || self.pinned.is_some() || self.block != Block::None;
-        if !pin.is_some_and(Pin::asks_for_earlier) || keeps {
+        if !pin.is_some_and(SessionEffect::asks_for_earlier) || keeps {
             return Ok(());
         }
         let message = "headraced: outside of a transaction each statement may have another session, so there is no earlier \
@@ -428,25 +428,25 @@ impl<B: Backend> Session<'_, B> {
     }
 
     /// Keeps the session for this client, if a statement leaves something in it. Returns true if it is the first that does.
-    fn pin(&mut self, pin: Option<Pin>) -> bool {
+    fn pin(&mut self, pin: Option<SessionEffect>) -> bool {
         let Some((pin, reason)) = pin.and_then(|pin| Some((pin, pin.left()?))) else { return false };
-        let is_first = self.pinned.is_none() && !self.outlasting;
-        self.outlasting |= pin.outlasts();
+        let is_first = self.pinned.is_none() && !self.survives_reset;
+        self.survives_reset |= pin.survives_reset();
         if self.pool.mode == PoolMode::Transaction {
             if self.pinned.is_none() {
                 self.pool.stats.pins.add(reason);
             }
             let reason = *self.pinned.get_or_insert(reason);
-            self.of.turns(Activity::Pinned(reason));
+            self.of.set_activity(Activity::Pinned(reason));
         }
         is_first
     }
 
     /// What has kept the session for this client is not there any more.
     pub(super) fn unpin(&mut self) {
-        self.outlasting = false;
+        self.survives_reset = false;
         if self.pinned.take().is_some() {
-            self.of.turns(Activity::Active);
+            self.of.set_activity(Activity::Active);
         }
     }
 
@@ -524,7 +524,7 @@ pub(super) struct Execution<'s> {
     /// The number of rows after which it is suspended, and its portal.
     pub(super) limit: Option<(u64, String)>,
     /// The memory of `values`.
-    pub(super) held: Option<Held>,
+    pub(super) held: Option<MemoryReservation>,
 }
 
 fn broken(what: Broken) -> Ended {

@@ -3,7 +3,7 @@
 
 use super::catalog::{self, Answer};
 use super::copy::{self, Copy};
-use super::pins::Pin;
+use super::session_effect::SessionEffect;
 use super::replies::Failure;
 use super::types;
 use headrace_core::token::{Kind, Token};
@@ -22,7 +22,7 @@ pub trait Dialect {
         false
     }
     /// What a statement has to do with the state of its session; `first` is its first word in lower case.
-    fn pins(&self, first: &str, all: &Tokens<'_>) -> Option<Pin>;
+    fn session_effect(&self, first: &str, all: &Tokens<'_>) -> Option<SessionEffect>;
     /// Returns true if the server has a variable with the name of a setting of PostgreSQL: SET is the server's then.
     fn has_variable(&self, _name: &str) -> bool {
         false
@@ -67,7 +67,7 @@ pub struct Server {
     /// It only reads, so that another one may follow before it is answered.
     pub reads: bool,
     /// What it leaves in the session, or asks it for.
-    pub pins: Option<Pin>,
+    pub session_effect: Option<SessionEffect>,
     /// Its rows go out as COPY.
     pub copy: Option<Copy>,
 }
@@ -265,9 +265,9 @@ fn of_server(
     out.push_str(&all.sql[from..]);
     let command = command(words);
     let first = words.first().map_or("", String::as_str);
-    let pins = dialect.pins(first, all);
-    let reads = first == "select" && pins.is_none() && copy.is_none() && !all.has_word(&WRITES);
-    let server = Server { sql: out.trim().into(), command, reads, pins, copy };
+    let session_effect = dialect.session_effect(first, all);
+    let reads = first == "select" && session_effect.is_none() && copy.is_none() && !all.has_word(&WRITES);
+    let server = Server { sql: out.trim().into(), command, reads, session_effect, copy };
     Ok(Statement { action: Action::Server(server), types, order })
 }
 

@@ -38,7 +38,7 @@ pub trait ServerConnection: Debug + Sized + Send + 'static {
         TrafficClass::Interactive
     }
     /// Comes to the threads of the caller, which are those of this class.
-    fn come_to(&mut self, _class: TrafficClass) {}
+    fn move_to(&mut self, _class: TrafficClass) {}
 }
 
 /// A connection of a pool that is not lent.

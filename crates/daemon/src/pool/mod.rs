@@ -114,7 +114,7 @@ impl<S: ServerConnection> Pool<S> {
                 lock(&self.idle.servers).push(pooled);
                 return None;
             }
-            pooled.server.come_to(class);
+            pooled.server.move_to(class);
             if pooled.kept.is_old(now, self.configured.lifetime()) || !pooled.server.is_quiet() {
                 pooled.close();
                 continue;
@@ -231,7 +231,7 @@ impl<S: ServerConnection> Pool<S> {
     }
 
     async fn checked(&self, mut pooled: Pooled<S>, class: TrafficClass) -> Option<Pooled<S>> {
-        pooled.server.come_to(class);
+        pooled.server.move_to(class);
         self.is_usable(&mut pooled).await.then_some(pooled)
     }
 

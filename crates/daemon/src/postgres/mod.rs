@@ -10,4 +10,4 @@ pub mod server;
 pub mod session;
 pub mod standbys;
 pub mod statements;
-pub mod welcomes;
+pub mod startup_replies;

@@ -2,7 +2,7 @@
 
 use super::server::Server;
 use super::statements::Catalog;
-use super::welcomes::{Settings, Welcomes};
+use super::startup_replies::{Settings, StartupReplies};
 use crate::pool::{Key, NotLent, Parameters};
 use crate::traffic::TrafficClass;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub struct PoolState {
     /// The prepared statements of its clients.
     pub catalog: Arc<Catalog>,
     /// What its clients are welcomed with.
-    pub welcomes: Welcomes,
+    pub startup_replies: StartupReplies,
     /// Transactions of the session of a standby that was opened last are SERIALIZABLE by default, by a startup parameter, or
     /// as the user or the database is: a standby executes none of them.
     pub is_serializable: AtomicBool,
@@ -28,7 +28,7 @@ pub struct PoolState {
 
 /// What a client asks for.
 #[derive(Debug)]
-pub struct Wanted {
+pub struct PoolRequest {
     /// The pool of its server connections.
     pub pool: Arc<Pool>,
     /// Settings that the server reports: they are the client's own, not the pool's.
@@ -46,12 +46,12 @@ impl Pool {
         if settings.is_empty() {
             return Ok(None);
         }
-        let reported = match self.state.welcomes.defaults() {
+        let reported = match self.state.startup_replies.defaults() {
             Some(reported) => reported,
             None => {
                 let lent = self.lend(TrafficClass::Interactive).await?;
                 self.take_back(lent, Instant::now());
-                self.state.welcomes.defaults().expect("a connection has been opened")
+                self.state.startup_replies.defaults().expect("a connection has been opened")
             }
         };
         let known = |name: &str| reported.keys().any(|other| other.eq_ignore_ascii_case(name));
@@ -78,6 +78,6 @@ impl Pool {
         if !self.has_session() {
             return None;
         }
-        self.state.welcomes.of(wanted)
+        self.state.startup_replies.of(wanted)
     }
 }

@@ -6,7 +6,7 @@ use crate::config::{Database, TargetSession, addresses};
 use crate::limits::{CANCEL_AGAIN, FAILOVER_PAUSE, FAILOVER_PAUSE_MOST, RESET_TIMEOUT, SERVER_STATEMENTS};
 use crate::pool::ServerConnection;
 use crate::secret::Secret;
-use crate::traffic::{Home, TrafficClass};
+use crate::traffic::{RuntimeAffinity, TrafficClass};
 use headrace_connection::{Buffers, Connection};
 use headrace_core::rows::Collector;
 use headrace_core::{Cancellation, Fatal, FatalKind, Protocol as _, Session as _, TransactionStatus, WriteBuffer};
@@ -39,7 +39,7 @@ pub struct Server {
     asked: Option<Role>,
     /// How its statement is cancelled.
     pub cancel: Arc<Cancel>,
-    home: Home,
+    affinity: RuntimeAffinity,
 }
 
 /// What a session may do.
@@ -266,7 +266,7 @@ impl Server {
             wanted: TargetSession::Any,
             asked: None,
             cancel: Arc::new(Cancel { address: address.clone(), message }),
-            home: Home::default(),
+            affinity: RuntimeAffinity::default(),
         })
     }
 
@@ -448,8 +448,8 @@ impl ServerConnection for Server {
 
     async fn open(pool: &Pool, class: TrafficClass) -> Result<Self, NotOpened> {
         let mut server = Self::connect(&pool.database(), &pool.key.startup, pool.key.password.as_ref()).await?;
-        server.home = Home::of(class);
-        pool.state.welcomes.opened(&server.state.defaults);
+        server.affinity = RuntimeAffinity::of(class);
+        pool.state.startup_replies.opened(&server.state.defaults);
         if pool.key.standby.is_some() {
             // SHOW is executed even where it is SERIALIZABLE.
             let isolation = server.ask("SHOW default_transaction_isolation").await?;
@@ -479,11 +479,11 @@ impl ServerConnection for Server {
     fn close(self) {}
 
     fn class(&self) -> TrafficClass {
-        self.home.class()
+        self.affinity.class()
     }
 
-    fn come_to(&mut self, class: TrafficClass) {
-        self.home.come_to(class, &mut self.stream);
+    fn move_to(&mut self, class: TrafficClass) {
+        self.affinity.move_to(class, &mut self.stream);
     }
 }
 

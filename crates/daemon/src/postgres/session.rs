@@ -2,10 +2,10 @@
 
 mod borrowing;
 
-use super::pool::{Lent, Pool, Wanted};
+use super::pool::{Lent, Pool, PoolRequest};
 use super::relay::{Relay, Then};
 use super::standbys::Standbys;
-use super::welcomes::Settings;
+use super::startup_replies::Settings;
 use crate::client::{Client, is_full};
 use crate::config::PoolMode;
 use crate::hub::Hub;
@@ -15,7 +15,7 @@ use crate::pool::{Parameters, ServerConnection as _};
 use crate::registry::{self, Activity, Entered};
 use crate::replies::{self, Ended, SERVER_LOST};
 use crate::timeouts::{Clock, Doing, Expired, Observed, Timer};
-use crate::traffic::{Home, Traffic, TrafficClass, run_on};
+use crate::traffic::{RuntimeAffinity, Traffic, TrafficClass, run_on};
 use borrowing::Borrowed;
 use headrace_core::limits::READ_BUFFER_BYTES;
 use headrace_core::{Fatal, ReadBuffer, TransactionStatus};
@@ -43,7 +43,7 @@ enum Stopped {
 /// connection.
 pub async fn serve(
     mut client: Client,
-    wanted: Wanted,
+    wanted: PoolRequest,
     hub: &Arc<Hub>,
     entered: &Entered<'_>,
 ) -> (Client, Result<(), Ended>) {
@@ -68,7 +68,7 @@ pub async fn serve(
         left: hub.left.clone(),
         traffic: Traffic::default(),
         flow: Flow::default(),
-        home: Home::default(),
+        affinity: RuntimeAffinity::default(),
         adapting: false,
         leaving: false,
         held: 0,
@@ -104,13 +104,13 @@ pub async fn serve(
 /// What a client is served by, once it was welcomed. `None` if it has left before.
 async fn welcome(
     client: &mut Client,
-    wanted: Wanted,
+    wanted: PoolRequest,
     hub: &Hub,
     entered: &Entered<'_>,
 ) -> Result<Option<(Arc<Pool>, Relay)>, Ended> {
-    let Wanted { mut pool, mut settings } = wanted;
+    let PoolRequest { mut pool, mut settings } = wanted;
     let of = &entered.client;
-    let apart = of.unless_killed(client.stays_for(pool.apart(&mut settings))).await?;
+    let apart = of.unless_killed(client.while_connected(pool.apart(&mut settings))).await?;
     let Some(apart) = apart else { return Ok(None) };
     if let Some(key) = apart? {
         pool = hub.pool(key, &pool.database());
@@ -118,13 +118,13 @@ async fn welcome(
     let parameters = match pool.welcome(&settings) {
         Some(parameters) => parameters,
         None => {
-            entered.client.turns(Activity::Waiting);
-            let lent = of.unless_killed(client.stays_for(pool.lend(TrafficClass::Interactive))).await?;
+            entered.client.set_activity(Activity::Waiting);
+            let lent = of.unless_killed(client.while_connected(pool.lend(TrafficClass::Interactive))).await?;
             let Some(lent) = lent else { return Ok(None) };
             first_welcome(&pool, lent?, &settings).await?
         }
     };
-    entered.client.turns(Activity::Idle);
+    entered.client.set_activity(Activity::Idle);
     pool.stats.logins.add(1);
     replies::welcome(client.buffers.write_buffer.tail(), &parameters, entered.key());
     let mut relay = Relay::new(Arc::clone(&pool.state.catalog), parameters);
@@ -135,7 +135,7 @@ async fn welcome(
 
 /// Learns from the server what it makes of a client's settings.
 async fn first_welcome(pool: &Pool, mut lent: Lent, settings: &Parameters) -> Result<Arc<Settings>, Ended> {
-    let defaults = pool.state.welcomes.defaults().expect("a connection has been opened");
+    let defaults = pool.state.startup_replies.defaults().expect("a connection has been opened");
     // What the client does not set is as in a session that was opened now, whatever others have set since.
     let mut wanted = Settings::clone(&defaults);
     for (name, value) in settings {
@@ -153,7 +153,7 @@ async fn first_welcome(pool: &Pool, mut lent: Lent, settings: &Parameters) -> Re
         }
     }
     let parameters = Settings::clone(&lent.server.state.parameters);
-    pool.state.welcomes.remember(&defaults, settings, &parameters);
+    pool.state.startup_replies.remember(&defaults, settings, &parameters);
     pool.take_back(lent, Instant::now());
     Ok(Arc::new(parameters))
 }
@@ -179,7 +179,7 @@ struct Session {
     traffic: Traffic,
     /// What the server sends.
     flow: Flow,
-    home: Home,
+    affinity: RuntimeAffinity,
     /// The server connection may not have the client's settings yet.
     adapting: bool,
     /// The client has said goodbye after requests that were not answered yet.
@@ -203,9 +203,9 @@ impl Session {
     fn come_here(&mut self) {
         let class = self.traffic.class();
         self.of.is_served_by_another_task();
-        self.home.come_to(class, &mut self.client.stream);
+        self.affinity.move_to(class, &mut self.client.stream);
         if let Some(lent) = &mut self.lent {
-            lent.server.come_to(class);
+            lent.server.move_to(class);
         }
     }
 
@@ -360,9 +360,9 @@ impl Session {
         match self.relay.pinned() {
             Some(reason) => {
                 self.pool.stats.pins.add(reason);
-                self.of.turns(Activity::Pinned(reason));
+                self.of.set_activity(Activity::Pinned(reason));
             }
-            None => self.of.turns(Activity::Active),
+            None => self.of.set_activity(Activity::Active),
         }
     }
 
@@ -391,7 +391,7 @@ impl Session {
     /// returns true if a full buffer has room again by that, for which there may be something to pass on already.
     fn gather(&mut self) -> bool {
         let Some(pause) = self.flow.pause(self.relay.in_flight()) else { return false };
-        let (TrafficClass::Bulk, Some(lent)) = (self.home.class(), &mut self.lent) else { return false };
+        let (TrafficClass::Bulk, Some(lent)) = (self.affinity.class(), &mut self.lent) else { return false };
         let (client, server) = (&mut self.client, &mut lent.server);
         let full = [is_full(&client.buffers), is_full(&server.buffers)];
         // An error is that of the next call, too.
@@ -488,7 +488,7 @@ impl Session {
         let Some(mut lent) = self.lent.take() else { return };
         let now = Instant::now();
         if settled {
-            self.of.turns_at(Activity::Idle, now);
+            self.of.set_activity_at(Activity::Idle, now);
             self.relay.rests();
         }
         if !lent.server.state.can_be_lent_again() && self.relay.owes_nothing() {

@@ -50,13 +50,13 @@ pub async fn ask(control: &Path) -> Result<Option<(Taken, Offer)>, String> {
     if !stream.peer_cred().is_ok_and(|peer| peer.uid() == geteuid().as_raw()) {
         return Err(format!("{} belongs to a process of another user", control.display()));
     }
-    let asked = async {
+    let answer = async {
         let request =
             format!("POST /takeover HTTP/1.1\r\nHost: localhost\r\nConnection: Upgrade\r\nUpgrade: {UPGRADE}\r\n\r\n");
         stream.write_all(request.as_bytes()).await?;
         receive(&stream).await
     };
-    let (text, sockets) = match timeout(TAKEOVER, asked).await {
+    let (text, sockets) = match timeout(TAKEOVER, answer).await {
         Ok(received) => received.map_err(|error| format!("the daemon that serves gives no sockets: {error}"))?,
         Err(_) => return Err(format!("the daemon that serves has given no sockets within {TAKEOVER:?}")),
     };
@@ -150,7 +150,7 @@ pub struct Predecessor {
     /// Its process.
     pub pid: u32,
     writer: tokio::sync::Mutex<OwnedWriteHalf>,
-    asked: Mutex<Asked>,
+    cancel_requests: Mutex<CancelRequests>,
     /// True once it has forgotten the sockets.
     has_released: watch::Sender<bool>,
     is_gone: watch::Sender<bool>,
@@ -158,7 +158,7 @@ pub struct Predecessor {
 
 /// Cancel requests that it was sent.
 #[derive(Debug, Default)]
-struct Asked {
+struct CancelRequests {
     last: u64,
     waiting: HashMap<u64, oneshot::Sender<()>>,
 }
@@ -168,7 +168,7 @@ impl Predecessor {
         let made = Arc::new(Self {
             pid,
             writer: tokio::sync::Mutex::new(writer),
-            asked: Mutex::default(),
+            cancel_requests: Mutex::default(),
             has_released: watch::Sender::new(false),
             is_gone: watch::Sender::new(false),
         });
@@ -180,7 +180,7 @@ impl Predecessor {
         let mut lines = reader.lines();
         while let Ok(Some(line)) = lines.next_line().await {
             match Line::read(&line) {
-                Some(Line::Done(number)) => drop(lock(&self.asked).waiting.remove(&number)),
+                Some(Line::Done(number)) => drop(lock(&self.cancel_requests).waiting.remove(&number)),
                 Some(Line::Released) => drop(self.has_released.send_replace(true)),
                 _ => {}
             }
@@ -188,7 +188,7 @@ impl Predecessor {
         self.has_released.send_replace(true);
         self.is_gone.send_replace(true);
         // Who waits for an answer need not wait any longer.
-        lock(&self.asked).waiting.clear();
+        lock(&self.cancel_requests).waiting.clear();
     }
 
     async fn say(&self, line: Line) {
@@ -205,19 +205,19 @@ impl Predecessor {
     pub async fn cancel(&self, process_id: i32, secret: i32) {
         let (done, waits) = oneshot::channel();
         let number = {
-            let mut asked = lock(&self.asked);
-            asked.last += 1;
-            let number = asked.last;
-            asked.waiting.insert(number, done);
+            let mut cancel_requests = lock(&self.cancel_requests);
+            cancel_requests.last += 1;
+            let number = cancel_requests.last;
+            cancel_requests.waiting.insert(number, done);
             number
         };
         if self.is_gone() {
-            lock(&self.asked).waiting.remove(&number);
+            lock(&self.cancel_requests).waiting.remove(&number);
             return;
         }
         self.say(Line::Cancel { number, process_id, secret }).await;
         let _ = timeout(FAREWELL, waits).await;
-        lock(&self.asked).waiting.remove(&number);
+        lock(&self.cancel_requests).waiting.remove(&number);
     }
 
     /// This daemon is itself taken over from: the older one is not to take the sockets back.

@@ -32,7 +32,7 @@ const UNREPORTED_SETTING: &str = "SET of a setting that the server does not repo
 const SIMILARITY: &str = "a limit of similarity";
 
 /// What may be gone before the session ends, and can be asked for: by UNLISTEN, DEALLOCATE, CLOSE, DROP, RESET or the end of
-/// a transaction. A call of `set_config()` whose setting is not known is found by [`outlasts_discard`], too.
+/// a transaction. A call of `set_config()` whose setting is not known is found by [`survives_discard`], too.
 const MAY_END: [&str; 9] =
     [TEMPORARY_TABLE, PG_TEMP, LISTEN, PREPARE, HELD_CURSOR, ADVISORY_LOCK, UNREPORTED_SETTING, SIMILARITY, SET_CONFIG];
 
@@ -97,11 +97,11 @@ pub fn leaves(sql: &str, reported: impl Fn(&str) -> bool) -> Option<&'static str
 /// The part of what [`leaves`] finds that DISCARD ALL does not undo: a session with it cannot be lent to anybody else.
 ///
 /// ```
-/// use headrace_postgres::sql::outlasts_discard;
-/// assert_eq!(outlasts_discard("CREATE TEMP TABLE t (n int); LOAD 'auto_explain'"), Some("LOAD"));
-/// assert_eq!(outlasts_discard("LISTEN a"), None);
+/// use headrace_postgres::sql::survives_discard;
+/// assert_eq!(survives_discard("CREATE TEMP TABLE t (n int); LOAD 'auto_explain'"), Some("LOAD"));
+/// assert_eq!(survives_discard("LISTEN a"), None);
 /// ```
-pub fn outlasts_discard(sql: &str) -> Option<&'static str> {
+pub fn survives_discard(sql: &str) -> Option<&'static str> {
     first(sql, |_| true, |reason| OUTLASTS_DISCARD.contains(&reason))
 }
 
@@ -448,7 +448,7 @@ mod tests {
             ("select set_limit(0.5)", None),
             ("do $$ begin perform 1; end $$", None),
         ] {
-            assert_eq!(outlasts_discard(sql), expected, "{sql}");
+            assert_eq!(survives_discard(sql), expected, "{sql}");
             assert!(expected.is_none() || leaves(sql, reported).is_some(), "{sql}");
         }
     }

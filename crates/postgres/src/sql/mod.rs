@@ -21,7 +21,7 @@ pub use effects::{Effects, Reset, ResetAt, effects, resets};
 pub use facts::{Facts, facts};
 use headrace_core::placeholders::{self, Converted, Marks};
 pub(crate) use joined::{JoinableInsert, joinable_insert};
-pub use leaves::{TEMPORARY_TABLE, ends_something, is_setting, leaves, may_end, outlasts_discard};
+pub use leaves::{TEMPORARY_TABLE, ends_something, is_setting, leaves, may_end, survives_discard};
 pub(crate) use lexer::{Lexer, Token, is_word, leading_word};
 pub(crate) use script::statements;
 pub use script::{begins_block, is_several};

@@ -2,7 +2,7 @@
 
 use super::Backend;
 use crate::front::handler::Handler;
-use crate::front::pins::Pin;
+use crate::front::session_effect::SessionEffect;
 use crate::front::sql::{Dialect, Tokens};
 use headrace_connection::Connection;
 use headrace_core::token::Token;
@@ -24,7 +24,7 @@ impl Dialect for CubridDialect {
         Lexer::new(sql).collect()
     }
 
-    fn pins(&self, first: &str, all: &Tokens<'_>) -> Option<Pin> {
+    fn session_effect(&self, first: &str, all: &Tokens<'_>) -> Option<SessionEffect> {
         let leaves = match first {
             "select" | "insert" | "update" | "delete" | "replace" | "merge" | "with" | "values" | "create" | "drop"
             | "alter" | "truncate" | "rename" | "show" | "desc" | "describe" | "grant" | "revoke" | "do" => {
@@ -32,15 +32,15 @@ impl Dialect for CubridDialect {
                     "a user variable"
                 } else {
                     let asks = all.calls(&["last_insert_id", "row_count"]) || all.has_words(&["show", "trace"]);
-                    return asks.then_some(Pin::AsksForEarlier);
+                    return asks.then_some(SessionEffect::AsksForEarlier);
                 }
             }
             "set" => "SET",
             "prepare" | "execute" | "deallocate" => "a prepared statement of SQL",
             "call" | "evaluate" => "a procedure",
-            _ => return Some(Pin::Unknown),
+            _ => return Some(SessionEffect::Unknown),
         };
-        Some(Pin::Outlasts(leaves))
+        Some(SessionEffect::SurvivesReset(leaves))
     }
 
     fn system(&self) -> &'static str {

@@ -2,7 +2,7 @@
 
 use super::Backend;
 use crate::front::handler::Handler;
-use crate::front::pins::Pin;
+use crate::front::session_effect::SessionEffect;
 use crate::front::sql::{Dialect, Tokens};
 use headrace_connection::Connection;
 use headrace_core::token::Token;
@@ -32,7 +32,7 @@ impl Dialect for InformixDialect {
         NAMES.iter().any(|known| name.eq_ignore_ascii_case(known))
     }
 
-    fn pins(&self, first: &str, all: &Tokens<'_>) -> Option<Pin> {
+    fn session_effect(&self, first: &str, all: &Tokens<'_>) -> Option<SessionEffect> {
         let leaves = match first {
             // The new database is the current one of the session from then on.
             "create" if all.has_words(&["create", "database"]) => "DATABASE",
@@ -43,15 +43,15 @@ impl Dialect for InformixDialect {
             "select" | "insert" | "update" | "delete" | "merge" | "with" | "create" | "drop" | "alter" | "truncate"
             | "rename" | "grant" | "revoke" => {
                 let asks = all.calls(&["dbinfo"]) || all.has_column(&["currval"]);
-                return asks.then_some(Pin::AsksForEarlier);
+                return asks.then_some(SessionEffect::AsksForEarlier);
             }
             "set" => "SET",
             "lock" | "unlock" => "LOCK TABLE",
             "database" | "close" => "DATABASE",
             "execute" | "call" => "a routine",
-            _ => return Some(Pin::Unknown),
+            _ => return Some(SessionEffect::Unknown),
         };
-        Some(Pin::Outlasts(leaves))
+        Some(SessionEffect::SurvivesReset(leaves))
     }
 
     fn system(&self) -> &'static str {

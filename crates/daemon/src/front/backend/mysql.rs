@@ -2,7 +2,7 @@
 
 use super::Backend;
 use crate::front::handler::Handler;
-use crate::front::pins::Pin;
+use crate::front::session_effect::SessionEffect;
 use crate::front::sql::{Dialect, Tokens};
 use headrace_connection::Connection;
 use headrace_core::token::Token;
@@ -28,43 +28,43 @@ impl Dialect for MySqlDialect {
     }
 
     /// Statements that change nothing but tables leave nothing, unless they name user variables or locks.
-    fn pins(&self, first: &str, all: &Tokens<'_>) -> Option<Pin> {
+    fn session_effect(&self, first: &str, all: &Tokens<'_>) -> Option<SessionEffect> {
         let pin = match first {
             // The lexer cannot know which server has which part of it.
-            _ if self.has_executable_comment(all.sql) => Pin::Outlasts("a comment that some servers execute"),
-            "get" => Pin::KeepsEarlier("a user variable"),
-            "create" | "drop" if all.has_word(&["temporary"]) => Pin::Leaves("a temporary table"),
-            "flush" if all.has_word(&["lock", "export"]) => Pin::Leaves("FLUSH TABLES with a lock"),
+            _ if self.has_executable_comment(all.sql) => SessionEffect::SurvivesReset("a comment that some servers execute"),
+            "get" => SessionEffect::KeepsEarlier("a user variable"),
+            "create" | "drop" if all.has_word(&["temporary"]) => SessionEffect::Leaves("a temporary table"),
+            "flush" if all.has_word(&["lock", "export"]) => SessionEffect::Leaves("FLUSH TABLES with a lock"),
             "select" | "insert" | "update" | "delete" | "replace" | "with" | "values" | "table" | "create" | "drop"
             | "alter" | "truncate" | "rename" | "show" | "explain" | "describe" | "desc" | "analyze" | "grant"
             | "revoke" | "kill" | "optimize" | "check" | "flush" | "do" | "help" | "checksum" | "repair" | "cache"
             | "unlock" => {
                 if all.calls(&["get_lock", "release_lock", "release_all_locks"]) {
-                    Pin::Leaves("a lock of GET_LOCK")
+                    SessionEffect::Leaves("a lock of GET_LOCK")
                 } else if all.assigns_variable() {
-                    Pin::Leaves("a user variable")
+                    SessionEffect::Leaves("a user variable")
                 } else {
-                    return asks_for_earlier(first, all).then_some(Pin::AsksForEarlier);
+                    return asks_for_earlier(first, all).then_some(SessionEffect::AsksForEarlier);
                 }
             }
             // COM_RESET_CONNECTION keeps these.
-            "set" if all.has_word(&["role", "authorization"]) => Pin::Outlasts("SET ROLE"),
-            "set" if all.has_words(&["resource", "group"]) => Pin::Outlasts("SET RESOURCE GROUP"),
-            "set" => Pin::Leaves("SET"),
-            "use" => Pin::Leaves("USE"),
-            "lock" => Pin::Leaves("LOCK TABLES"),
-            "backup" => Pin::Leaves("BACKUP"),
-            "handler" => Pin::Leaves("HANDLER"),
-            "load" => Pin::Leaves("LOAD, which may set variables"),
-            "prepare" | "deallocate" => Pin::Leaves("a prepared statement of SQL"),
-            "execute" => Pin::Outlasts("EXECUTE of a text that is not known"),
-            "call" => Pin::Outlasts("a procedure, which may do anything"),
+            "set" if all.has_word(&["role", "authorization"]) => SessionEffect::SurvivesReset("SET ROLE"),
+            "set" if all.has_words(&["resource", "group"]) => SessionEffect::SurvivesReset("SET RESOURCE GROUP"),
+            "set" => SessionEffect::Leaves("SET"),
+            "use" => SessionEffect::Leaves("USE"),
+            "lock" => SessionEffect::Leaves("LOCK TABLES"),
+            "backup" => SessionEffect::Leaves("BACKUP"),
+            "handler" => SessionEffect::Leaves("HANDLER"),
+            "load" => SessionEffect::Leaves("LOAD, which may set variables"),
+            "prepare" | "deallocate" => SessionEffect::Leaves("a prepared statement of SQL"),
+            "execute" => SessionEffect::SurvivesReset("EXECUTE of a text that is not known"),
+            "call" => SessionEffect::SurvivesReset("a procedure, which may do anything"),
             "begin" | "if" | "case" | "loop" | "repeat" | "while" | "for" | "declare" => {
-                Pin::Outlasts("a compound statement")
+                SessionEffect::SurvivesReset("a compound statement")
             }
-            "xa" => Pin::Outlasts("a transaction of XA"),
-            "binlog" => Pin::Outlasts("BINLOG"),
-            _ => Pin::Unknown,
+            "xa" => SessionEffect::SurvivesReset("a transaction of XA"),
+            "binlog" => SessionEffect::SurvivesReset("BINLOG"),
+            _ => SessionEffect::Unknown,
         };
         Some(pin)
     }

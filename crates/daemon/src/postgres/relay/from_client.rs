@@ -13,7 +13,7 @@ use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{ReadBuffer, WriteBuffer};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{Target, frontend as client};
-use headrace_postgres::sql::{Facts, begins_block, facts, leaves, outlasts_discard};
+use headrace_postgres::sql::{Facts, begins_block, facts, leaves, survives_discard};
 
 /// What becomes of a message.
 enum Outcome {
@@ -315,7 +315,7 @@ impl Relay {
             self.note_pinned(sql, facts, !was_pinned);
             // What outlasts DISCARD ALL is a part of what is left.
             if facts.leaves.is_some() && server.spoiled.is_none() {
-                server.spoiled = outlasts_discard(sql);
+                server.spoiled = survives_discard(sql);
             }
         }
         Ok(())

@@ -89,7 +89,7 @@ impl Session {
 
     /// Waits for a server connection, unless something else comes first.
     async fn wait_for_server(&mut self) -> Result<Result<Result<Lent, NotLent>, Borrowed>, Ended> {
-        self.of.turns_at(Activity::Waiting, Instant::now());
+        self.of.set_activity_at(Activity::Waiting, Instant::now());
         let (pool, class) = (Arc::clone(&self.pool), self.traffic.class());
         spare::give_back_but_request(&mut self.client.buffers);
         let found = self.meanwhile(pool.lend(class)).await;
@@ -115,7 +115,7 @@ impl Session {
                 () = of.interrupt.notified() => {
                     let (input, output) = (&self.client.buffers.read_buffer, &mut self.client.buffers.write_buffer);
                     if self.relay.cancelled(input, output)? {
-                        of.turns(Activity::Idle);
+                        of.set_activity(Activity::Idle);
                         return Ok(Err(Borrowed::Cancelled));
                     }
                 }
@@ -134,7 +134,7 @@ impl Session {
         self.sent_before = lent.server.buffers.write_buffer.mark();
         self.relay.requests = 0;
         self.lent = Some(lent);
-        self.of.turns_at(Activity::Active, now);
+        self.of.set_activity_at(Activity::Active, now);
         self.adapting = true;
         Ok(())
     }

@@ -5,11 +5,11 @@ use headrace_core::token::{Kind, Token};
 
 /// What a statement has to do with the state of the session that executes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Pin {
+pub enum SessionEffect {
     /// It leaves something that no other client must find, and that the server's reset of the session undoes, if it has one.
     Leaves(&'static str),
     /// It leaves something that only the end of the session undoes, or it is not known what.
-    Outlasts(&'static str),
+    SurvivesReset(&'static str),
     /// It is none that is known. If the server cannot parse it either, it leaves nothing.
     Unknown,
     /// It asks for the result of an earlier statement, which may have been another client's.
@@ -18,19 +18,19 @@ pub enum Pin {
     KeepsEarlier(&'static str),
 }
 
-impl Pin {
+impl SessionEffect {
     /// What the statement leaves in its session, if it leaves anything.
     pub fn left(self) -> Option<&'static str> {
         match self {
-            Self::Leaves(what) | Self::Outlasts(what) | Self::KeepsEarlier(what) => Some(what),
+            Self::Leaves(what) | Self::SurvivesReset(what) | Self::KeepsEarlier(what) => Some(what),
             Self::Unknown => Some("a statement that may change the session"),
             Self::AsksForEarlier => None,
         }
     }
 
     /// Returns true if nothing but the end of the session undoes it.
-    pub fn outlasts(self) -> bool {
-        matches!(self, Self::Outlasts(_) | Self::Unknown)
+    pub fn survives_reset(self) -> bool {
+        matches!(self, Self::SurvivesReset(_) | Self::Unknown)
     }
 
     /// Returns true if the answer depends on what the session has executed before.
@@ -107,13 +107,13 @@ fn is_one_of(text: &str, known: &[&str]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::Pin::{self, AsksForEarlier, KeepsEarlier, Leaves, Outlasts, Unknown};
+    use super::SessionEffect::{self, AsksForEarlier, KeepsEarlier, Leaves, SurvivesReset, Unknown};
     use crate::front::backend::{CubridDialect, InformixDialect, MySqlDialect};
     use crate::front::sql::{Action, Dialect, statement};
 
-    fn pins(dialect: &dyn Dialect, sql: &str) -> Option<Pin> {
+    fn session_effect(dialect: &dyn Dialect, sql: &str) -> Option<SessionEffect> {
         match statement(dialect, sql, &[]).action {
-            Action::Server(server) => server.pins,
+            Action::Server(server) => server.session_effect,
             action => panic!("{sql}: {action:?}"),
         }
     }
@@ -127,7 +127,7 @@ mod tests {
         let many = columns(70);
         let lock = Some(Leaves("a lock of GET_LOCK"));
         let variable = Some(Leaves("a user variable"));
-        for (sql, pin) in [
+        for (sql, effect) in [
             ("select 1", None),
             ("select a.row_count, warning_count, 'get_lock(' from a", None),
             ("insert into t (identity) values (':=')", None),
@@ -145,21 +145,21 @@ mod tests {
             ("flush tables with read lock", Some(Leaves("FLUSH TABLES with a lock"))),
             ("flush tables t for export", Some(Leaves("FLUSH TABLES with a lock"))),
             ("create or replace temporary table t (a int)", Some(Leaves("a temporary table"))),
-            ("select 1 /*! + 1 */", Some(Outlasts("a comment that some servers execute"))),
-            ("/*!99999 select */ set @x = 1", Some(Outlasts("a comment that some servers execute"))),
+            ("select 1 /*! + 1 */", Some(SurvivesReset("a comment that some servers execute"))),
+            ("/*!99999 select */ set @x = 1", Some(SurvivesReset("a comment that some servers execute"))),
             ("do sleep(0)", None),
             ("do @x := 1", variable),
             ("do get_lock('l', 0)", lock),
             ("unlock tables", None),
-            ("set role admin", Some(Outlasts("SET ROLE"))),
-            ("SET SESSION AUTHORIZATION a@localhost", Some(Outlasts("SET ROLE"))),
-            ("set statement max_statement_time = 1 for set role admin", Some(Outlasts("SET ROLE"))),
-            ("set resource group batch", Some(Outlasts("SET RESOURCE GROUP"))),
+            ("set role admin", Some(SurvivesReset("SET ROLE"))),
+            ("SET SESSION AUTHORIZATION a@localhost", Some(SurvivesReset("SET ROLE"))),
+            ("set statement max_statement_time = 1 for set role admin", Some(SurvivesReset("SET ROLE"))),
+            ("set resource group batch", Some(SurvivesReset("SET RESOURCE GROUP"))),
             ("set names latin1", Some(Leaves("SET"))),
-            ("execute s", Some(Outlasts("EXECUTE of a text that is not known"))),
-            ("call p()", Some(Outlasts("a procedure, which may do anything"))),
-            ("if 1 then set role admin; end if", Some(Outlasts("a compound statement"))),
-            ("xa start 'x'", Some(Outlasts("a transaction of XA"))),
+            ("execute s", Some(SurvivesReset("EXECUTE of a text that is not known"))),
+            ("call p()", Some(SurvivesReset("a procedure, which may do anything"))),
+            ("if 1 then set role admin; end if", Some(SurvivesReset("a compound statement"))),
+            ("xa start 'x'", Some(SurvivesReset("a transaction of XA"))),
             ("selec 1", Some(Unknown)),
             ("select last_insert_id()", Some(AsksForEarlier)),
             ("select `last_insert_id`()", Some(AsksForEarlier)),
@@ -175,16 +175,16 @@ mod tests {
             ("show count(*) warnings", Some(AsksForEarlier)),
             ("get diagnostics condition 1 @p = message_text", Some(KeepsEarlier("a user variable"))),
         ] {
-            assert_eq!(pins(&MySqlDialect::default(), sql), pin, "{sql}");
+            assert_eq!(session_effect(&MySqlDialect::default(), sql), effect, "{sql}");
         }
     }
 
     #[test]
     fn what_informix_leaves_in_a_session_is_found_anywhere_in_the_statement() {
-        let temporary = Some(Outlasts("a temporary table"));
-        for (sql, pin) in [
+        let temporary = Some(SurvivesReset("a temporary table"));
+        for (sql, effect) in [
             ("select tabid, temp from systables", None),
-            ("create database other with log", Some(Outlasts("DATABASE"))),
+            ("create database other with log", Some(SurvivesReset("DATABASE"))),
             ("create table database (n int)", None),
             ("select tabid from systables into scratch tt", temporary),
             ("selec 1", Some(Unknown)),
@@ -194,23 +194,23 @@ mod tests {
             ("select dbinfo('sqlca.sqlerrd1') from systables", Some(AsksForEarlier)),
             ("select s.currval from systables", Some(AsksForEarlier)),
         ] {
-            assert_eq!(pins(&InformixDialect, sql), pin, "{sql}");
+            assert_eq!(session_effect(&InformixDialect, sql), effect, "{sql}");
         }
     }
 
     #[test]
     fn what_cubrid_leaves_in_a_session_is_found_anywhere_in_the_statement() {
-        for (sql, pin) in [
+        for (sql, effect) in [
             ("select s.currval, row_count from a", None),
-            (&format!("select {} @x := 1", columns(70)), Some(Outlasts("a user variable"))),
-            ("do @x := 1", Some(Outlasts("a user variable"))),
-            ("prepare s from 'select 1'", Some(Outlasts("a prepared statement of SQL"))),
+            (&format!("select {} @x := 1", columns(70)), Some(SurvivesReset("a user variable"))),
+            ("do @x := 1", Some(SurvivesReset("a user variable"))),
+            ("prepare s from 'select 1'", Some(SurvivesReset("a prepared statement of SQL"))),
             ("show trace", Some(AsksForEarlier)),
             ("selec 1", Some(Unknown)),
             ("select last_insert_id()", Some(AsksForEarlier)),
             ("select row_count()", Some(AsksForEarlier)),
         ] {
-            assert_eq!(pins(&CubridDialect, sql), pin, "{sql}");
+            assert_eq!(session_effect(&CubridDialect, sql), effect, "{sql}");
         }
     }
 }

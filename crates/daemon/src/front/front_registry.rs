@@ -62,9 +62,9 @@ impl<B: Backend> Front for PoolRegistry<Server<B>> {
 
 /// The pools of each kind.
 #[derive(Debug)]
-pub struct Fronts(Vec<(Driver, Box<dyn Front>)>);
+pub struct FrontRegistry(Vec<(Driver, Box<dyn Front>)>);
 
-impl Default for Fronts {
+impl Default for FrontRegistry {
     fn default() -> Self {
         Self(vec![pools_of::<MySql>(), pools_of::<Informix>(), pools_of::<Cubrid>()])
     }
@@ -74,7 +74,7 @@ fn pools_of<B: Backend>() -> (Driver, Box<dyn Front>) {
     (Driver(B::Database::DRIVER), Box::<PoolRegistry<Server<B>>>::default())
 }
 
-impl Fronts {
+impl FrontRegistry {
     /// Sessions of a database, with the settings of a client; `None` for one whose sessions are not lent.
     pub fn service(
         &self,
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn each_database_that_the_configuration_may_name_has_pools() {
-        let fronts = Fronts::default();
+        let fronts = FrontRegistry::default();
         let named = DRIVERS.iter().map(|driver| Driver(driver)).filter(|driver| driver.0.is_of(Product::Daemon));
         for driver in named.filter(|driver| !driver.is_postgres()) {
             assert!(fronts.0.iter().any(|(known, _)| *known == driver), "{}", driver.name());

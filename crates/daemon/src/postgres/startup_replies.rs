@@ -4,7 +4,7 @@
 //! if it is short and in ASCII; others are cut, and changed in ways that depend on the version of the server. The server
 //! is asked for each set of other settings once: it reports them in other words, or refuses them.
 
-use crate::limits::{APPLICATION_NAME_BYTES, WELCOMES};
+use crate::limits::{APPLICATION_NAME_BYTES, STARTUP_REPLIES};
 use crate::lock;
 use crate::pool::Parameters;
 use std::collections::BTreeMap;
@@ -15,13 +15,13 @@ pub type Settings = BTreeMap<String, String>;
 
 /// What the server has made of the settings of earlier clients.
 #[derive(Debug, Default)]
-pub struct Welcomes(Mutex<Known>);
+pub struct StartupReplies(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
     /// Those of the session that was opened last.
     defaults: Option<Arc<Settings>>,
-    welcomes: BTreeMap<Parameters, Welcome>,
+    startup_replies: BTreeMap<Parameters, Welcome>,
 }
 
 /// What a client gets that sets none of them, and the last one with another name of its application: clients of one
@@ -32,13 +32,13 @@ struct Welcome {
     last: Arc<Settings>,
 }
 
-impl Welcomes {
+impl StartupReplies {
     /// A session was opened, and these are its settings. If they are others than those of the session before, such as
     /// after `ALTER ROLE`, new clients get these, and what was known is forgotten.
     pub fn opened(&self, defaults: &Settings) {
         let mut known = lock(&self.0);
         if known.defaults.as_deref() != Some(defaults) {
-            *known = Known { defaults: Some(Arc::new(defaults.clone())), welcomes: BTreeMap::new() };
+            *known = Known { defaults: Some(Arc::new(defaults.clone())), startup_replies: BTreeMap::new() };
         }
     }
 
@@ -50,8 +50,8 @@ impl Welcomes {
     /// What a client is welcomed with that asks for these settings, if it is known.
     pub fn of(&self, wanted: &Parameters) -> Option<Arc<Settings>> {
         let known = &mut *lock(&self.0);
-        let Asked { application, others } = Asked::of(wanted, known.defaults.as_deref()?);
-        let Welcome { plain, last } = known.welcomes.get_mut(&others)?;
+        let StartupSettings { application, others } = StartupSettings::of(wanted, known.defaults.as_deref()?);
+        let Welcome { plain, last } = known.startup_replies.get_mut(&others)?;
         let Some((name, value)) = application else { return Some(Arc::clone(plain)) };
         if last.get(&name) != Some(&value) {
             *last = Arc::clone(plain);
@@ -66,29 +66,29 @@ impl Welcomes {
         if !known.defaults.as_ref().is_some_and(|now| Arc::ptr_eq(now, defaults)) {
             return;
         }
-        if known.welcomes.len() >= WELCOMES {
-            known.welcomes.clear();
+        if known.startup_replies.len() >= STARTUP_REPLIES {
+            known.startup_replies.clear();
         }
-        let Asked { application, others } = Asked::of(wanted, defaults);
+        let StartupSettings { application, others } = StartupSettings::of(wanted, defaults);
         let last = Arc::new(welcome.clone());
         let mut plain = Arc::clone(&last);
         if let Some((name, _)) = application {
             let default = defaults[&name].clone();
             Arc::make_mut(&mut plain).insert(name, default);
         }
-        known.welcomes.insert(others, Welcome { plain, last });
+        known.startup_replies.insert(others, Welcome { plain, last });
     }
 }
 
 /// What a client asks for.
-struct Asked {
+struct StartupSettings {
     /// The name of its application, if the server reports it as it is.
     application: Option<(String, String)>,
     /// What else is not as in the defaults.
     others: Parameters,
 }
 
-impl Asked {
+impl StartupSettings {
     fn of(wanted: &Parameters, defaults: &Settings) -> Self {
         let mut found = Self { application: None, others: Vec::new() };
         for (given, value) in wanted {
@@ -118,30 +118,30 @@ mod tests {
 
     #[test]
     fn welcomes_are_forgotten_when_the_defaults_change() {
-        let welcomes = Welcomes::default();
+        let startup_replies = StartupReplies::default();
         let (before, after) = (settings(&[("TimeZone", "UTC")]), settings(&[("TimeZone", "Asia/Tokyo")]));
-        welcomes.opened(&before);
-        let first = welcomes.defaults().unwrap();
-        welcomes.remember(&first, &vec![], &before);
-        welcomes.opened(&before);
-        assert_eq!(welcomes.of(&vec![]).as_deref(), Some(&before));
-        welcomes.opened(&after);
-        assert_eq!(welcomes.of(&vec![]), None);
-        welcomes.remember(&first, &vec![], &before);
-        assert_eq!(welcomes.of(&vec![]), None, "learned from a session that was opened before");
-        assert_eq!(welcomes.defaults().as_deref(), Some(&after));
+        startup_replies.opened(&before);
+        let first = startup_replies.defaults().unwrap();
+        startup_replies.remember(&first, &vec![], &before);
+        startup_replies.opened(&before);
+        assert_eq!(startup_replies.of(&vec![]).as_deref(), Some(&before));
+        startup_replies.opened(&after);
+        assert_eq!(startup_replies.of(&vec![]), None);
+        startup_replies.remember(&first, &vec![], &before);
+        assert_eq!(startup_replies.of(&vec![]), None, "learned from a session that was opened before");
+        assert_eq!(startup_replies.defaults().as_deref(), Some(&after));
     }
     #[test]
     fn application_names_are_reported_as_they_are_set_if_they_are_plain() {
-        let welcomes = Welcomes::default();
+        let startup_replies = StartupReplies::default();
         let defaults =
             settings(&[("application_name", "of the role"), ("client_encoding", "UTF8"), ("TimeZone", "UTC")]);
-        welcomes.opened(&defaults);
+        startup_replies.opened(&defaults);
         let asks = |pairs: &[(&str, &str)]| settings(pairs).into_iter().collect::<Parameters>();
         let first = asks(&[("application_name", "first"), ("client_encoding", "UTF8")]);
         let told = settings(&[("application_name", "first"), ("client_encoding", "UTF8"), ("TimeZone", "UTC")]);
-        assert_eq!(welcomes.of(&first), None);
-        welcomes.remember(&welcomes.defaults().unwrap(), &first, &told);
+        assert_eq!(startup_replies.of(&first), None);
+        startup_replies.remember(&startup_replies.defaults().unwrap(), &first, &told);
         let long = "x".repeat(APPLICATION_NAME_BYTES + 1);
         for (wanted, application) in [
             (asks(&[]), Some("of the role")),
@@ -155,7 +155,7 @@ mod tests {
             (asks(&[("client_encoding", "utf8")]), None),
             (asks(&[("search_path", "x")]), None),
         ] {
-            let found = welcomes.of(&wanted);
+            let found = startup_replies.of(&wanted);
             assert_eq!(found.as_ref().map(|told| told["application_name"].as_str()), application, "{wanted:?}");
             let others = found.map(|told| told["client_encoding"].clone() + &told["TimeZone"]);
             assert!(others.is_none_or(|others| others == "UTF8UTC"));
