@@ -14,7 +14,7 @@ import headrace.informix
 from headrace.testing import InformixServer
 
 
-class Session:
+class InformixDriverSession:
     """A connection of informix-driver in autocommit, and what it says."""
 
     def __init__(self, server: InformixServer) -> None:
@@ -37,15 +37,15 @@ class Session:
 
 
 @pytest.fixture
-def run(server: InformixServer) -> Iterator[Session]:
-    session = Session(server)
+def run(server: InformixServer) -> Iterator[InformixDriverSession]:
+    session = InformixDriverSession(server)
     session("create database defs with log")
     yield session
     session("close database", "drop database defs")
     session.connection.close()
 
 
-def test_serial_begins_and_continues_at_the_given_value(run: Session) -> None:
+def test_serial_begins_and_continues_at_the_given_value(run: InformixDriverSession) -> None:
     run("create table a (n serial(100), t char(1))", "insert into a (t) values ('x')", "insert into a values (0, 'y')")
     assert run("select n from a order by n") == [(100,), (101,)]
     run("alter table a modify (n serial(500))", "insert into a values (0, 'z')")
@@ -66,7 +66,7 @@ def test_serial_begins_and_continues_at_the_given_value(run: Session) -> None:
     assert run("select * from d order by t") == [(7, 1), (8, 2)]
 
 
-def test_a_check_that_is_added_holds_and_one_that_is_dropped_does_not(run: Session) -> None:
+def test_a_check_that_is_added_holds_and_one_that_is_dropped_does_not(run: InformixDriverSession) -> None:
     run("create table a (n int check (n < 9) constraint small)", "insert into a values (1)")
     run("alter table a add constraint check (n > 0) constraint positive")
     assert "positive" in run.fails("insert into a values (0)", -530)
@@ -77,7 +77,7 @@ def test_a_check_that_is_added_holds_and_one_that_is_dropped_does_not(run: Sessi
     run.fails("alter table a drop constraint small", -623)
 
 
-def test_foreign_keys_come_and_go(run: Session) -> None:
+def test_foreign_keys_come_and_go(run: InformixDriverSession) -> None:
     run("create table parent (n int primary key constraint pk, m int)", "insert into parent values (1, 1)")
     run("create table child (n int, m int)", "insert into child values (2, 1)")
     run.fails("alter table child add constraint foreign key (n) references parent (m)", -297)
@@ -92,7 +92,7 @@ def test_foreign_keys_come_and_go(run: Session) -> None:
     run.fails("create table other (n int references child (n))", -297)
 
 
-def test_a_table_goes_with_what_points_to_it_and_what_reads_it(run: Session) -> None:
+def test_a_table_goes_with_what_points_to_it_and_what_reads_it(run: InformixDriverSession) -> None:
     run("create table parent (n int primary key)", "create table child (n int references parent on delete cascade)")
     run("create view seen (k) as select n from parent", "create view twice as select k * 2 k from seen")
     run("insert into parent values (1)", "insert into child values (1)", "drop table parent")
@@ -103,7 +103,7 @@ def test_a_table_goes_with_what_points_to_it_and_what_reads_it(run: Session) -> 
     run.fails("select * from twice", -206)
 
 
-def test_a_table_that_others_point_to_is_not_emptied_under_them(run: Session) -> None:
+def test_a_table_that_others_point_to_is_not_emptied_under_them(run: InformixDriverSession) -> None:
     run("create table parent (n int primary key)", "create table child (n int references parent on delete cascade)")
     run("insert into parent values (1)", "insert into child values (1)")
     run.fails("truncate table parent", -692)
@@ -112,7 +112,7 @@ def test_a_table_that_others_point_to_is_not_emptied_under_them(run: Session) ->
     assert run("select count(*) from parent") == [(0,)]
 
 
-def test_foreign_keys_can_wait_for_the_end(run: Session) -> None:
+def test_foreign_keys_can_wait_for_the_end(run: InformixDriverSession) -> None:
     run("create table parent (n int primary key)", "create table child (n int references parent)")
     run("begin work", "set constraints all deferred")
     run("insert into child values (1)", "insert into parent values (1)", "commit work")
@@ -122,7 +122,7 @@ def test_foreign_keys_can_wait_for_the_end(run: Session) -> None:
     assert run("select n from child") == [(1,)]
 
 
-def test_not_null_that_is_added_holds(run: Session) -> None:
+def test_not_null_that_is_added_holds(run: InformixDriverSession) -> None:
     run("create table a (n int, t varchar(9))", "insert into a values (null, 'x')")
     run.fails("alter table a modify (n int not null)", -391)
     run.fails("alter table a add (m int not null)", -391)
@@ -134,7 +134,7 @@ def test_not_null_that_is_added_holds(run: Session) -> None:
     assert run("select n from a where t = 'y'") == [(None,)]
 
 
-def test_a_column_goes_with_its_keys_and_the_others_keep_theirs(run: Session) -> None:
+def test_a_column_goes_with_its_keys_and_the_others_keep_theirs(run: InformixDriverSession) -> None:
     run("create table a (n int, m int default 3, k int primary key constraint pk)")
     run("create index i on a (n)", "create unique index j on a (m)", "alter table a drop n")
     assert run("select nindexes, ncols from systables where tabname = 'a'") == [(2, 2)]
@@ -154,7 +154,7 @@ def test_a_column_goes_with_its_keys_and_the_others_keep_theirs(run: Session) ->
 
 
 @pytest.mark.parametrize("temporary", ["", "temp "], ids=["table", "temporary"])
-def test_defaults_go_and_change_with_their_columns(run: Session, temporary: str) -> None:
+def test_defaults_go_and_change_with_their_columns(run: InformixDriverSession, temporary: str) -> None:
     run(f"create {temporary}table a (n int, m int default 1, k int default 2 not null, unique (m))")
     run("insert into a (n) values (1)", "alter table a modify (k int default 3)", "rename column a.m to mm")
     run.fails("insert into a (n) values (2)", -268)
@@ -188,14 +188,14 @@ def test_defaults_go_and_change_with_their_columns(run: Session, temporary: str)
         ("select s.nextval, s.nextval from a", -999),
     ],
 )
-def test_a_definition_is_refused(run: Session, sql: str, sqlcode: int) -> None:
+def test_a_definition_is_refused(run: InformixDriverSession, sql: str, sqlcode: int) -> None:
     run("create table a (n int, m int)", "create table b (n int)", "create view b_view as select n from b")
     run("create synonym b_synonym for b", "create sequence s")
     run.fails(sql, sqlcode)
     assert run("select count(*) from a") == [(0,)]
 
 
-def test_a_sequence_counts_up_or_down(run: Session) -> None:
+def test_a_sequence_counts_up_or_down(run: InformixDriverSession) -> None:
     run("create table a (n int)", "insert into a values (1)")
     run(
         "create sequence up start with 5 increment by 2 nocycle nomaxvalue",
@@ -205,9 +205,9 @@ def test_a_sequence_counts_up_or_down(run: Session) -> None:
     assert run("select up.currval, down.currval from a") == [(7, -2)]
 
 
-def test_a_locked_table_has_one_writer(run: Session, server: InformixServer) -> None:
+def test_a_locked_table_has_one_writer(run: InformixDriverSession, server: InformixServer) -> None:
     run("create table a (n int)")
-    other = Session(server)
+    other = InformixDriverSession(server)
     other("database defs")
     run("begin work", "lock table a in exclusive mode")
     other.fails("insert into a values (1)", -244)
@@ -216,8 +216,8 @@ def test_a_locked_table_has_one_writer(run: Session, server: InformixServer) -> 
     other.connection.close()
 
 
-def test_database_is_dropped_when_no_session_has_it_open(run: Session, server: InformixServer) -> None:
-    other = Session(server)
+def test_database_is_dropped_when_no_session_has_it_open(run: InformixDriverSession, server: InformixServer) -> None:
+    other = InformixDriverSession(server)
     other("create database other", "create table a (n int)")
     run.fails("drop database other", -425)
     other("close database")
@@ -229,7 +229,7 @@ def test_database_is_dropped_when_no_session_has_it_open(run: Session, server: I
     other.connection.close()
 
 
-def test_what_a_transaction_defined_goes_with_it(run: Session, server: InformixServer) -> None:
+def test_what_a_transaction_defined_goes_with_it(run: InformixDriverSession, server: InformixServer) -> None:
     run("create table kept (n int)", "create temp table own (n serial, t int)", "insert into own values (0, 1)")
     defined = (
         "create temp table gone (n int)",
@@ -259,7 +259,7 @@ def test_what_a_transaction_defined_goes_with_it(run: Session, server: InformixS
     run("rollback work")
 
 
-def test_what_was_defined_since_a_savepoint_goes_with_it(run: Session) -> None:
+def test_what_was_defined_since_a_savepoint_goes_with_it(run: InformixDriverSession) -> None:
     run("create table kept (n int)", "create temp table own (n int, t int)", "insert into own values (1, 2)")
     run("create procedure kept_routine() returning int; return 1; end procedure")
     cursor = run.connection.cursor()
@@ -292,9 +292,9 @@ def test_a_statement_older_than_what_a_savepoint_undid_is_prepared_again(server:
         conn.execute("drop table undone")
 
 
-def test_a_client_that_goes_takes_its_transaction_along(run: Session, server: InformixServer) -> None:
+def test_a_client_that_goes_takes_its_transaction_along(run: InformixDriverSession, server: InformixServer) -> None:
     run("create table kept (n int primary key)")
-    other = Session(server)
+    other = InformixDriverSession(server)
     other("database defs", "begin work", "create procedure gone() returning int; return 1; end procedure")
     other("insert into kept values (1)")
     run.fails("insert into kept values (2)", -244)
@@ -316,7 +316,7 @@ def test_a_client_that_goes_takes_its_transaction_along(run: Session, server: In
         ("create view {}q as select tabid from systables", "drop view {}q", -310, -206),
     ],
 )
-def test_if_exists_is_heeded(run: Session, create: str, drop: str, there: int, gone: int) -> None:
+def test_if_exists_is_heeded(run: InformixDriverSession, create: str, drop: str, there: int, gone: int) -> None:
     run(drop.format("if exists "))
     run.fails(drop.format(""), gone)
     for _ in range(2):
@@ -328,7 +328,7 @@ def test_if_exists_is_heeded(run: Session, create: str, drop: str, there: int, g
     run.fails(drop.format(""), gone)
 
 
-def test_a_database_may_be_dropped_if_it_exists(run: Session) -> None:
+def test_a_database_may_be_dropped_if_it_exists(run: InformixDriverSession) -> None:
     run("drop database if exists nowhere")
     run.fails("drop database nowhere", -329)
     run.fails("drop database if exists nowhere; drop database if exists nowhere", -555)

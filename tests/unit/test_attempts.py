@@ -45,7 +45,7 @@ class Wire:
         return self._parameters
 
 
-class Session:
+class OpenedSession:
     """A session that was made."""
 
     def __init__(self, standby: bool | None = False, read_only: bool = False) -> None:
@@ -117,7 +117,7 @@ def from_server(kind: type[Any], message: str = "the server's words") -> Any:
     return error
 
 
-GOOD = Session()
+GOOD = OpenedSession()
 
 
 @pytest.mark.parametrize(
@@ -266,7 +266,7 @@ PRIMARY, READ_ONLY, STANDBY = (False, False), (False, True), (True, False)
 )
 def test_session_attributes(wanted: str, suiting: list[tuple[bool, bool]], reported: bool) -> None:
     for kind in (PRIMARY, READ_ONLY, STANDBY):
-        session = Session(*kind) if reported else Session(None)
+        session = OpenedSession(*kind) if reported else OpenedSession(None)
         session.answer = tuple("on" if x else "off" for x in kind)  # type: ignore[assignment]
         found, tried = run(options(host="a", sslmode="disable", target_session_attrs=wanted), {"a": session})
         if kind in suiting:
@@ -280,10 +280,10 @@ def test_session_attributes(wanted: str, suiting: list[tuple[bool, bool]], repor
 
 def test_prefer_standby_takes_two_rounds() -> None:
     given = options(host="a,b", sslmode="disable", target_session_attrs="prefer-standby")
-    primary, standby = Session(), Session(True)
+    primary, standby = OpenedSession(), OpenedSession(True)
     assert run(given, {"a": primary, "b": standby}) == (standby, ["a/no", "b/no"])
     assert primary.closed
-    primary = Session()
+    primary = OpenedSession()
     assert run(given, {"a": refused(), "b": primary}) == (primary, ["a/no", "b/no", "a/no", "b/no"])
     found, tried = run(given, {"a": refused(), "b": refused()})
     assert len(tried) == 4
@@ -292,14 +292,14 @@ def test_prefer_standby_takes_two_rounds() -> None:
 
 def test_a_session_whose_check_fails_is_closed() -> None:
     given = options(host="a,b", sslmode="disable", target_session_attrs="primary")
-    first = Session(None)
+    first = OpenedSession(None)
     found, tried = run(given, {"a": first, "b": GOOD, "check": ConnectionClosed("gone")})
     assert (found, tried) == (GOOD, ["a/no", "check", "b/no"])
     assert first.closed
 
 
 def test_a_search_that_is_given_up_closes_its_session() -> None:
-    session = Session(None)
+    session = OpenedSession(None)
     flow = attempts(options(host="/run", target_session_attrs="primary"))
     next(flow)
     assert isinstance(flow.send(session), Check)

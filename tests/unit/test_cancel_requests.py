@@ -77,7 +77,7 @@ def test_message_to_nobody_was_not_sent(shell: str) -> None:
     assert not request.doubtful
 
 
-class Session:
+class CancelledSession:
     """An engine's connection, as far as a request looks at it."""
 
     def __init__(self, closed: bool) -> None:
@@ -97,7 +97,7 @@ def test_error_of_a_session_that_cancels(
     by_close: bool, error: Any, closed: bool, is_answer: bool, doubtful: bool
 ) -> None:
     request = SessionRequest(lambda _: None, {}, lambda _: "ticket", by_close=by_close)  # type: ignore[arg-type, return-value]
-    session: Any = Session(closed)
+    session: Any = CancelledSession(closed)
     assert not request.doubtful
     assert request.send(session) == "ticket"
     assert request.doubtful

@@ -5,7 +5,7 @@ use crate::call::{Reply, Take};
 use crate::databases::{Dialect, Length, Zone};
 use crate::error::{cancelled, failed_transaction, inherited, of, state, unsupported};
 use crate::ingest::{Ingest, Instants, Mode, Plan, Replaced, Step, check_types, dependence, fixed_offset, instants};
-use crate::session::{Ask, Cancel, Rows, Session};
+use crate::session::{Ask, Cancel, Rows, BlockingSession};
 use crate::table::Table;
 use adbc_core::error::{Error, Result, Status};
 use arrow_array::RecordBatch;
@@ -17,7 +17,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// A connection's state.
 pub struct Core {
-    session: Box<dyn Session>,
+    session: Box<dyn BlockingSession>,
     /// The SQL of its database.
     pub dialect: &'static dyn Dialect,
     /// Statements are transactions of their own.
@@ -55,7 +55,7 @@ pub struct Link {
 
 impl Link {
     /// Of a session.
-    pub fn new(session: Box<dyn Session>, dialect: &'static dyn Dialect) -> Self {
+    pub fn new(session: Box<dyn BlockingSession>, dialect: &'static dyn Dialect) -> Self {
         let cancel = Arc::new(Cancel::default());
         let core = Core {
             session,

@@ -49,7 +49,7 @@ pub enum Ask {
 }
 
 /// A connection: see the module.
-pub trait Session: Send {
+pub trait BlockingSession: Send {
     /// Queues a request.
     ///
     /// # Errors
@@ -249,7 +249,7 @@ enum Sent {
     Later,
 }
 
-impl<D: AdbcDatabase> Session for Live<D> {
+impl<D: AdbcDatabase> BlockingSession for Live<D> {
     fn submit(&mut self, ask: &Ask, bound: Option<Bound>, reply: &Arc<Reply>) -> Result<()> {
         let (request, many) = match ask {
             Ask::Execute { sql, rows } => {

@@ -1,6 +1,6 @@
 //! The passwords of clients on TCP, as the server of their database has them: asked on a connection of the daemon's own.
 
-use crate::config::{AuthQuery, Database};
+use crate::config::{AuthQuery, DatabaseConfig};
 use crate::limits::{VERIFIER_LIFETIME, VERIFIERS};
 use crate::lock;
 use crate::pool::ServerConnection as _;
@@ -47,7 +47,7 @@ impl Verifiers {
     ///
     /// # Errors
     /// [`NotOpened`]: the server cannot be asked.
-    pub async fn of(&self, name: &str, database: &Database, user: &str) -> Result<Option<Verifier>, NotOpened> {
+    pub async fn of(&self, name: &str, database: &DatabaseConfig, user: &str) -> Result<Option<Verifier>, NotOpened> {
         let Some(auth) = &database.auth_query else { return Ok(None) };
         let key = (name.to_owned(), user.to_owned());
         if let Some(known) = lock(&self.known).get(&key).filter(|known| known.holds()) {
@@ -103,7 +103,7 @@ impl Verifiers {
 async fn ask(
     place: &mut Option<Asking>,
     name: &str,
-    database: &Database,
+    database: &DatabaseConfig,
     auth: &AuthQuery,
     user: &str,
 ) -> Result<Option<String>, NotOpened> {

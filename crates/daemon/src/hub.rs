@@ -2,7 +2,7 @@
 
 use crate::auth_query::Verifiers;
 use crate::client::{ClientLog, Peer, named};
-use crate::config::{ANY_DATABASE, Config, Database};
+use crate::config::{ANY_DATABASE, Config, DatabaseConfig};
 use crate::console::totals::{Averages, totals};
 use crate::front::front_registry::{FrontRegistry, Service};
 use crate::gate::Gates;
@@ -106,7 +106,7 @@ pub struct ConnectRequest {
     /// The name of the database on the server.
     dbname: String,
     /// The settings of the database.
-    pub database: Database,
+    pub database: DatabaseConfig,
     of_client: bool,
     user: String,
     given: BTreeMap<String, String>,
@@ -200,7 +200,7 @@ impl Hub {
                 return Err(Ended::new(NOT_ALLOWED, "headraced: only the daemon's own user may name a server"));
             }
             Some(text) => {
-                let mut database = Database::of_client(&text)
+                let mut database = DatabaseConfig::of_client(&text)
                     .map_err(|what| Ended::new(MALFORMED_SETTING, format!("headraced: {TARGET}: {what}")))?;
                 database.dbname.get_or_insert(name);
                 (self.hash(&text), database, true)
@@ -264,7 +264,7 @@ impl Hub {
         BASE64_STANDARD.encode(Sha256::new().chain_update(self.unknown_users).chain_update(text).finalize())
     }
 
-    fn configured(&self, name: String) -> Result<(String, Database), Ended> {
+    fn configured(&self, name: String) -> Result<(String, DatabaseConfig), Ended> {
         let config = self.config();
         if let Some(database) = config.databases.get(&name) {
             return Ok((name, database.clone()));
@@ -302,7 +302,7 @@ impl Hub {
     }
 
     /// The pool of PostgreSQL's sessions of this key, which is made if there is none.
-    pub fn pool(&self, key: Key, database: &Arc<Database>) -> Arc<Pool> {
+    pub fn pool(&self, key: Key, database: &Arc<DatabaseConfig>) -> Arc<Pool> {
         self.postgres.pool(key, database, &self.gates)
     }
 
@@ -383,7 +383,7 @@ impl Hub {
         self.standbys.expire();
         self.pools().for_each(AnyPools::expire);
         let config = self.config();
-        self.verifiers.expire(|name| config.databases.get(name).map(Database::server_idle));
+        self.verifiers.expire(|name| config.databases.get(name).map(DatabaseConfig::server_idle));
         self.gates.expire();
     }
 }

@@ -1,6 +1,6 @@
 //! The state of the daemon, for people and programs.
 
-use crate::config::Database;
+use crate::config::DatabaseConfig;
 use crate::hub::Hub;
 use crate::leaving::Leaving;
 use crate::registry::{Activity, Client};
@@ -210,7 +210,7 @@ pub fn statements(hub: &Hub) -> Vec<StatementStatus> {
 /// The databases of the configuration.
 pub fn databases(hub: &Hub) -> Vec<DatabaseStatus> {
     let (config, pools, clients) = (hub.config(), hub.shown(), hub.registry.all());
-    let of_database = |(name, database): (&String, &Database)| {
+    let of_database = |(name, database): (&String, &DatabaseConfig)| {
         let pools = || pools.iter().filter(|pool| pool.database == *name);
         DatabaseStatus {
             name: name.clone(),

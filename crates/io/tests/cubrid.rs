@@ -22,7 +22,7 @@ use std::time::{Duration, Instant};
 use support::session::{greeting, options};
 use support::{done, fetched, prepared, selected, trace};
 
-type Session = Machine<Collector<Arc<Columns>, ServerError>>;
+type CubridMachine = Machine<Collector<Arc<Columns>, ServerError>>;
 
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Bytes of the first message.
@@ -61,11 +61,11 @@ fn listen() -> (TcpListener, Address) {
     (listener, address)
 }
 
-fn open(address: &Address, options: &Options) -> Result<Client<Session>, Fatal> {
+fn open(address: &Address, options: &Options) -> Result<Client<CubridMachine>, Fatal> {
     open_with(address, options, None)
 }
 
-fn open_with(address: &Address, options: &Options, tls: Option<TlsSettings>) -> Result<Client<Session>, Fatal> {
+fn open_with(address: &Address, options: &Options, tls: Option<TlsSettings>) -> Result<Client<CubridMachine>, Fatal> {
     let mut write_buffer = WriteBuffer::new();
     let machine = Machine::new(options, 16, &mut write_buffer)?;
     let connection = Connection::new(Box::new(machine), write_buffer, tls);
@@ -73,7 +73,7 @@ fn open_with(address: &Address, options: &Options, tls: Option<TlsSettings>) -> 
 }
 
 /// Executes a SELECT, and returns its rows.
-fn select(client: &mut Client<Session>) -> Result<Vec<Vec<Datum>>, Fatal> {
+fn select(client: &mut Client<CubridMachine>) -> Result<Vec<Vec<Datum>>, Fatal> {
     let (collector, reply) = Collector::new(vec![Datum::Int(0)]);
     let request = Execute { sql: "select a from t where a > ?".into(), rows: Rows::One, begin: false };
     headrace_core::Protocol::submit(&mut *client.connection.machine, Request::Execute(request), collector);

@@ -1,7 +1,7 @@
 //! Batches, cursors, files, compression and large packets against a real MariaDB.
 
 use crate::support::server::Server;
-use crate::support::session::{Session, Socket};
+use crate::support::session::{Conversation, Socket};
 use headrace_core::{Discarded, Protocol, Session as _};
 use headrace_mysql::machine::{AsText, BatchStrategy, Execute, InfileState, Options, Request, Rows};
 use headrace_mysql::packets::capabilities::Capabilities;
@@ -11,7 +11,7 @@ use headrace_testkit::{Shared, TestValue as V};
 const STRATEGIES: [BatchStrategy; 4] =
     [BatchStrategy::Auto, BatchStrategy::Pipelined, BatchStrategy::Bulk, BatchStrategy::Joined];
 
-fn session() -> Session<Socket> {
+fn session() -> Conversation<Socket> {
     Server::shared().session()
 }
 
@@ -20,7 +20,7 @@ fn end(received: &Shared) -> String {
 }
 
 /// A table of this test's own.
-fn table(session: &mut Session<Socket>, name: &str, rest: &str) {
+fn table(session: &mut Conversation<Socket>, name: &str, rest: &str) {
     session.must(&format!("create or replace table {name} (id int primary key, v varchar(300)) {rest}"));
 }
 

@@ -6,7 +6,7 @@
 
 use crate::support::recording_file;
 use crate::support::server::Server;
-use crate::support::session::{Session, Socket};
+use crate::support::session::{Conversation, Socket};
 use headrace_core::{Fatal, Session as _};
 use headrace_mysql::auth::ServerKey;
 use headrace_mysql::machine::{BatchStrategy, Options, Request};
@@ -21,7 +21,7 @@ fn options(name: &str) -> Options {
     Options { server_key, ..Server::options() }
 }
 
-fn ask<P: Peer>(session: &mut Session<P>, received: &mut Vec<Shared>) -> Result<(), Fatal> {
+fn ask<P: Peer>(session: &mut Conversation<P>, received: &mut Vec<Shared>) -> Result<(), Fatal> {
     session.start()?;
     received.push(session.query("drop table if exists recorded"));
     received.push(session.query("create table recorded (id int primary key, v varchar(40), w decimal(6,2))"));
@@ -50,7 +50,7 @@ fn ask<P: Peer>(session: &mut Session<P>, received: &mut Vec<Shared>) -> Result<
     session.run()
 }
 
-fn scenario<P: Peer>(session: &mut Session<P>) -> (Result<(), Fatal>, Vec<Shared>) {
+fn scenario<P: Peer>(session: &mut Conversation<P>) -> (Result<(), Fatal>, Vec<Shared>) {
     let mut received = Vec::new();
     let done = ask(session, &mut received);
     (done, received)
@@ -60,7 +60,7 @@ fn scenario<P: Peer>(session: &mut Session<P>) -> (Result<(), Fatal>, Vec<Shared
 fn record() {
     let Ok(wanted) = std::env::var("HEADRACE_RECORD") else { return };
     let Some((name, port)) = wanted.split_once(':') else { return };
-    let mut session = Session::new(options(name), Socket::connect(port.parse().expect("a port")));
+    let mut session = Conversation::new(options(name), Socket::connect(port.parse().expect("a port")));
     let (done, _) = scenario(&mut session);
     done.expect("the scenario runs");
     write_recording(&recording_file(name), &session.peer.recording);
@@ -82,7 +82,7 @@ fn places(name: &str, steps: &[Step]) -> usize {
 fn replayed(name: &str, steps: &[Step], set: impl FnOnce(&mut Replay)) -> (Result<(), Fatal>, Vec<Received>, bool) {
     let mut replay = Replay::new(steps.to_vec());
     set(&mut replay);
-    let mut session = Session::new(options(name), replay);
+    let mut session = Conversation::new(options(name), replay);
     let (done, shared) = scenario(&mut session);
     let received = shared.iter().map(|received| received.get().clone()).collect();
     (done, received, session.machine.is_idle())

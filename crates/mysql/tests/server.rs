@@ -1,14 +1,14 @@
 //! The machine against a real MariaDB, over a plain socket.
 
 use crate::support::server::Server;
-use crate::support::session::{Session, Socket};
+use crate::support::session::{Conversation, Socket};
 use headrace_core::{Protocol as _, Session as _};
 use headrace_mysql::auth::{Plugin, Secret};
 use headrace_mysql::machine::{AsText, Execute, Options, Request, Rows};
 use headrace_mysql::packets::capabilities::StatusFlags;
 use headrace_testkit::TestValue as V;
 
-fn session() -> Session<Socket> {
+fn session() -> Conversation<Socket> {
     Server::shared().session()
 }
 
@@ -29,7 +29,7 @@ fn authentication_by_each_plugin_that_this_server_has() {
     let login = |user: &str, password: &str, plugins: Vec<Plugin>| {
         let password = (!password.is_empty()).then(|| Secret(password.into()));
         let options = Options { user: user.into(), password, plugins, ..Options::default() };
-        let mut session = Session::new(options, Socket::connect(Server::shared().port));
+        let mut session = Conversation::new(options, Socket::connect(Server::shared().port));
         session.start().map_err(|reason| (reason.message, session.machine.closing_error().map(|error| error.code)))
     };
     login("native", "pw", vec![]).unwrap();

@@ -1,7 +1,7 @@
 //! TLS as the step that its owner performs, against a real MariaDB.
 
 use crate::support::server::Server;
-use crate::support::session::Session;
+use crate::support::session::Conversation;
 use headrace_mysql::auth::{Plugin, Secret};
 use headrace_mysql::machine::{Options, Tls};
 use headrace_mysql::packets::compress::Algorithm;
@@ -94,9 +94,9 @@ impl Peer for Wire {
     }
 }
 
-fn connecting(options: Options) -> Session<Wire> {
+fn connecting(options: Options) -> Conversation<Wire> {
     let stream = TcpStream::connect(("127.0.0.1", Server::shared().port)).expect("the server listens");
-    let mut session = Session::new(options, Wire::Plain(stream));
+    let mut session = Conversation::new(options, Wire::Plain(stream));
     session.tls = true;
     session
 }

@@ -13,7 +13,7 @@ use crate::engine::{Kept, Number, register_collations};
 use crate::lobs::Lobs;
 
 /// A database.
-pub struct Database {
+pub struct CubridDatabase {
     path: PathBuf,
     /// The numbers of AUTO_INCREMENT and of serials.
     pub numbers: Arc<Mutex<HashMap<String, Number>>>,
@@ -27,7 +27,7 @@ pub struct Database {
     _keeper: Mutex<Connection>,
 }
 
-impl Database {
+impl CubridDatabase {
     /// A new and empty database in a folder.
     ///
     /// # Errors

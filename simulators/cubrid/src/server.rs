@@ -14,9 +14,9 @@ use rustls::ServerConfig;
 
 use crate::broker::{Activity, Broker};
 use crate::charset::Charset;
-use crate::database::Database;
+use crate::database::CubridDatabase;
 use crate::errors::cas;
-use crate::session::{Client, Session};
+use crate::session::{Client, CasSession};
 
 /// The options of a server.
 #[derive(Clone, Debug)]
@@ -52,7 +52,7 @@ pub struct Server {
     /// The options that it was started with.
     pub config: Config,
     /// The database.
-    pub database: Database,
+    pub database: CubridDatabase,
     /// The workers.
     pub broker: Broker,
     /// Counts the restarts of the database server behind the broker.
@@ -74,7 +74,7 @@ impl Server {
     /// # Errors
     /// A message for the user if the folder cannot be written.
     pub fn new(config: Config) -> Result<Arc<Self>, String> {
-        let database = Database::create(&config.folder, &config.database)
+        let database = CubridDatabase::create(&config.folder, &config.database)
             .map_err(|error| format!("database {} in {}: {error}", config.database, config.folder.display()))?;
         let broker = Broker::new(config.workers);
         let (sessions, second_port) = (AtomicI32::new(100), AtomicU16::new(0));
@@ -156,7 +156,7 @@ impl Server {
                 channel.write_all(&[0, 0, 0, 0, 1, 0xff, 0xff, 0xff])?;
                 return channel.flush();
             }
-            Session::new(Arc::clone(self), channel, client, place, &information)?.run()
+            CasSession::new(Arc::clone(self), channel, client, place, &information)?.run()
         })();
         self.broker.release(place);
         done

@@ -53,7 +53,7 @@ impl Mode {
 }
 
 /// A database, shared by its sessions.
-pub struct Database {
+pub struct InformixDatabase {
     /// Its name.
     pub name: String,
     /// Its transaction mode.
@@ -78,7 +78,7 @@ pub struct Database {
 /// The error of the calls here: SQLite fails only if the disk is full.
 pub type Result<T> = rusqlite::Result<T>;
 
-impl Database {
+impl InformixDatabase {
     /// A new and empty database in a folder.
     pub fn create(folder: &Path, name: &str, mode: Mode, locale: &str) -> Result<Self> {
         let charset = Charset::of_locale(locale).unwrap_or(Charset::Latin1);
@@ -117,7 +117,7 @@ impl Database {
     }
 }
 
-impl Drop for Database {
+impl Drop for InformixDatabase {
     fn drop(&mut self) {
         drop(lock(&self.keeper).take());
         for end in ["", "-wal", "-shm"] {
@@ -143,7 +143,7 @@ pub struct Known {
 /// A session's connection to a database.
 pub struct Open {
     /// The database.
-    pub database: Arc<Database>,
+    pub database: Arc<InformixDatabase>,
     /// SQLite's connection.
     pub connection: Rc<Connection>,
     /// The state that the functions share with the session.
@@ -164,7 +164,7 @@ pub type Databases = Box<dyn Fn() -> Vec<(String, Mode, String)>>;
 
 impl Open {
     /// Opens a database for a session; `all` lists all databases of the server.
-    pub fn new(database: &Arc<Database>, state: Arc<State>, delimited: bool, all: Databases) -> Result<Self> {
+    pub fn new(database: &Arc<InformixDatabase>, state: Arc<State>, delimited: bool, all: Databases) -> Result<Self> {
         let connection = database.connection()?;
         functions::register(&connection, &state)?;
         let looking = Arc::clone(&state);

@@ -14,9 +14,9 @@ use headrace_simulator_common::lock;
 use rustls::ServerConfig;
 
 use crate::capabilities::Release;
-use crate::database::{Database, Mode};
+use crate::database::{InformixDatabase, Mode};
 use crate::errors::SqlError;
-use crate::session::Session;
+use crate::session::SqliSession;
 
 /// The options of a server.
 #[derive(Clone, Debug)]
@@ -64,7 +64,7 @@ pub struct Redirect {
 pub struct Server {
     /// The options that it was started with.
     pub config: Config,
-    databases: Mutex<HashMap<String, Arc<Database>>>,
+    databases: Mutex<HashMap<String, Arc<InformixDatabase>>>,
     sessions: AtomicI64,
     port: AtomicU16,
 }
@@ -86,7 +86,7 @@ impl Server {
         if databases.contains_key(name) {
             return Ok(false);
         }
-        let database = Database::create(&self.config.folder, name, mode, locale)
+        let database = InformixDatabase::create(&self.config.folder, name, mode, locale)
             .map_err(|error| format!("database {name} in {}: {error}", self.config.folder.display()))?;
         databases.insert(name.to_owned(), Arc::new(database));
         Ok(true)
@@ -109,7 +109,7 @@ impl Server {
     }
 
     /// The database of a name.
-    pub fn database(&self, name: &str) -> Option<Arc<Database>> {
+    pub fn database(&self, name: &str) -> Option<Arc<InformixDatabase>> {
         lock(&self.databases).get(name).cloned()
     }
 
@@ -142,7 +142,7 @@ impl Service for Server {
     fn serve(self: &Arc<Self>, listener: &TcpListener, tls: Option<&Arc<ServerConfig>>) {
         serve(listener, |stream| {
             let (server, tls) = (Arc::clone(self), tls.cloned());
-            move || Channel::new(stream, tls.as_ref()).and_then(|channel| Session::new(server, channel).run())
+            move || Channel::new(stream, tls.as_ref()).and_then(|channel| SqliSession::new(server, channel).run())
         });
     }
 }

@@ -8,7 +8,7 @@ mod postgres;
 use crate::bound::Bound;
 use crate::call::Call;
 use crate::error::{Refusal, unsupported};
-use crate::session::{Live, Rows, Session};
+use crate::session::{Live, Rows, BlockingSession};
 use crate::target::Target;
 use adbc_core::error::Result;
 use arrow_schema::DataType;
@@ -265,7 +265,7 @@ fn item(ty: &DataType) -> Option<&DataType> {
 }
 
 /// How sessions of a database are opened.
-type Open = fn(&Target) -> Result<Box<dyn Session>>;
+type Open = fn(&Target) -> Result<Box<dyn BlockingSession>>;
 
 /// The databases that this driver opens: of each its SQL, and how its sessions are opened.
 static DATABASES: [(&Driver, &dyn Dialect, Open); 4] = [
@@ -306,11 +306,11 @@ fn other(kind: &Kind) -> Option<String> {
 ///
 /// # Errors
 /// No server takes a connection, or it has refused the session.
-pub fn open(target: &Target) -> Result<Box<dyn Session>> {
+pub fn open(target: &Target) -> Result<Box<dyn BlockingSession>> {
     entry(target.driver())?.1(target)
 }
 
-fn opened<D: AdbcDatabase>(target: &Target) -> Result<Box<dyn Session>> {
+fn opened<D: AdbcDatabase>(target: &Target) -> Result<Box<dyn BlockingSession>> {
     Ok(Box::new(Live::<D>::open(target)?))
 }
 

@@ -15,7 +15,7 @@ struct Answering {
     statements: Arc<Mutex<Vec<String>>>,
 }
 
-impl Session for Answering {
+impl BlockingSession for Answering {
     fn submit(&mut self, ask: &Ask, _: Option<Bound>, reply: &Arc<Reply>) -> Result<()> {
         let (Ask::Execute { sql, .. } | Ask::Describe { sql }) = ask;
         self.statements.lock().unwrap().push(sql.to_string());

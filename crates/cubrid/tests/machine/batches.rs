@@ -1,6 +1,6 @@
 //! Batches by EXECUTE_ARRAY.
 
-use crate::support::session::Session;
+use crate::support::session::Conversation;
 use crate::support::{array, done, error, frame, inserted, prepared, selected};
 use headrace_core::protocol::Protocol;
 use headrace_core::{FatalKind, Session as _};
@@ -15,7 +15,7 @@ fn end(received: &Shared) -> String {
 
 #[test]
 pub fn a_batch_outside_of_a_block_is_one_transaction() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = session.batch(true, &[1, 2, 3]);
     session.feed(&prepared(1, 20, 1)).unwrap();
     assert_eq!(session.sent(), [PREPARE, "EXECUTE_ARRAY 1 3 values"]);
@@ -28,7 +28,7 @@ pub fn a_batch_outside_of_a_block_is_one_transaction() {
 
 #[test]
 pub fn an_atomic_batch_names_its_first_failing_row_and_leaves_nothing() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = session.batch(true, &[1, 2, 3, 4]);
     session.feed(&prepared(1, 20, 1)).unwrap();
     session.sent();
@@ -45,7 +45,7 @@ pub fn an_atomic_batch_names_its_first_failing_row_and_leaves_nothing() {
 
 #[test]
 pub fn a_batch_in_a_block_is_guarded_by_a_savepoint() {
-    let mut session = Session::in_block();
+    let mut session = Conversation::in_block();
     let received = session.batch(true, &[1, 2]);
     session.feed(&prepared(1, 20, 1)).unwrap();
     assert_eq!(session.sent(), [PREPARE, "SAVEPOINT set headrace_batch", "EXECUTE_ARRAY 1 2 values"]);
@@ -66,7 +66,7 @@ pub fn a_batch_in_a_block_is_guarded_by_a_savepoint() {
 
 #[test]
 pub fn a_batch_that_cannot_be_undone_ends_the_connection() {
-    let mut session = Session::in_block();
+    let mut session = Conversation::in_block();
     let rows: Vec<i64> = (0..40_000).collect();
     let received = session.batch(true, &rows);
     session.feed(&prepared(1, 20, 1)).unwrap();
@@ -82,7 +82,7 @@ pub fn a_batch_that_cannot_be_undone_ends_the_connection() {
 
 #[test]
 pub fn long_batches_are_sent_in_parts_of_which_two_are_in_flight() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let rows: Vec<i64> = (0..40_000).collect();
     let received = session.batch(true, &rows);
     session.feed(&prepared(1, 20, 1)).unwrap();
@@ -99,7 +99,7 @@ pub fn long_batches_are_sent_in_parts_of_which_two_are_in_flight() {
 
 #[test]
 pub fn a_row_that_fails_stops_the_rows_after_it() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let rows: Vec<i64> = (0..60_000).collect();
     let received = session.batch(true, &rows);
     session.feed(&prepared(1, 20, 1)).unwrap();
@@ -113,7 +113,7 @@ pub fn a_row_that_fails_stops_the_rows_after_it() {
 #[test]
 pub fn a_value_that_does_not_fit_names_its_row() {
     for atomic in [true, false] {
-        let mut session = Session::in_block();
+        let mut session = Conversation::in_block();
         let rows = vec![vec![V::Int(1)], vec![V::Other], vec![V::Int(3)]];
         let rows_kind = headrace_cubrid::machine::Rows::Batch { strategy: BatchStrategy::Auto, atomic };
         let request =
@@ -136,7 +136,7 @@ pub fn a_value_that_does_not_fit_names_its_row() {
 
 #[test]
 fn the_first_of_two_failing_rows_is_named_if_the_second_cannot_be_sent() {
-    let mut session = Session::in_block();
+    let mut session = Conversation::in_block();
     // The first rows are on their way by then.
     let rows = (0..headrace_core::limits::CHUNK_ROWS).map(|_| vec![V::Int(1)]).chain([vec![V::Other]]).collect();
     let rows_kind = headrace_cubrid::machine::Rows::Batch { strategy: BatchStrategy::Array, atomic: true };
@@ -151,7 +151,7 @@ fn the_first_of_two_failing_rows_is_named_if_the_second_cannot_be_sent() {
 
 #[test]
 fn a_batch_whose_column_was_altered_is_prepared_again() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     session.batch(true, &[1]);
     session.feed(&prepared(1, 20, 1)).unwrap();
     session.feed(&array(1, &[1])).unwrap();
@@ -171,7 +171,7 @@ fn a_batch_whose_column_was_altered_is_prepared_again() {
 
 #[test]
 pub fn a_batch_that_is_cancelled_is_undone() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     session.batch(true, &[1, 2]);
     session.feed(&prepared(1, 20, 1)).unwrap();
     session.sent();
@@ -188,7 +188,7 @@ pub fn a_batch_that_is_cancelled_is_undone() {
 
 #[test]
 pub fn an_interrupted_batch_has_failed_at_its_first_row_without_a_result() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = session.batch(true, &[1, 2]);
     session.feed(&prepared(1, 20, 1)).unwrap();
     session.feed(&array(1, &[1])).unwrap();
@@ -198,7 +198,7 @@ pub fn an_interrupted_batch_has_failed_at_its_first_row_without_a_result() {
 
 #[test]
 pub fn a_batch_discarded_while_rows_are_left_sends_no_more() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let rows: Vec<i64> = (0..60_000).collect();
     session.batch(true, &rows);
     session.feed(&prepared(1, 20, 1)).unwrap();
@@ -213,7 +213,7 @@ pub fn a_batch_discarded_while_rows_are_left_sends_no_more() {
 #[test]
 pub fn a_stale_batch_begins_again_if_its_rows_can_be_read_again() {
     for rewinds in [true, false] {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         session.rewinds = rewinds;
         session.batch(true, &[1]);
         session.feed(&prepared(1, 20, 1)).unwrap();
@@ -239,7 +239,7 @@ pub fn a_stale_batch_begins_again_if_its_rows_can_be_read_again() {
 
 #[test]
 pub fn four_bytes_can_be_an_error() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = session.batch(true, &[1]);
     session.feed(&prepared(1, 20, 1)).unwrap();
     session.feed(&frame(1, &(-10_004i32).to_be_bytes())).unwrap();
@@ -249,7 +249,7 @@ pub fn four_bytes_can_be_an_error() {
 
 #[test]
 fn a_statement_without_parameters_is_executed_for_each_row() {
-    let batch = |session: &mut Session| {
+    let batch = |session: &mut Conversation| {
         let rows = headrace_cubrid::machine::Rows::Batch { strategy: BatchStrategy::Auto, atomic: true };
         let request = headrace_cubrid::machine::Execute { sql: "insert into t values (1)".into(), rows, begin: false };
         let received = session.ask(headrace_cubrid::machine::Request::Execute(request), vec![], vec![vec![]; 2]);
@@ -257,13 +257,13 @@ fn a_statement_without_parameters_is_executed_for_each_row() {
         assert!(session.sent().ends_with(&["EXECUTE 1", "EXECUTE 1"]));
         received
     };
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = batch(&mut session);
     session.feed(&[inserted(1, 1), inserted(1, 1)].concat()).unwrap();
     assert_eq!(session.sent(), ["END_TRAN COMMIT"]);
     session.feed(&done(0)).unwrap();
     assert_eq!((end(&received).as_str(), received.get().affected()), ("done", 2));
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = batch(&mut session);
     session.feed(&[inserted(1, 1), error(1, -2, -670)].concat()).unwrap();
     assert_eq!(session.sent(), ["END_TRAN ROLLBACK"]);
@@ -273,11 +273,11 @@ fn a_statement_without_parameters_is_executed_for_each_row() {
 
 #[test]
 pub fn statements_that_cannot_be_batches_are_refused() {
-    let mut session = Session::in_block();
+    let mut session = Conversation::in_block();
     let received = session.batch(true, &[1]);
     session.feed(&prepared(1, 21, 1)).unwrap();
     assert!(end(&received).contains("returns rows"), "{}", end(&received));
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let nothing = session.batch(true, &[]);
     session.feed(&prepared(1, 20, 1)).unwrap();
     assert_eq!(session.sent(), [PREPARE, "END_TRAN COMMIT"], "PREPARE has opened a transaction");

@@ -1,6 +1,6 @@
 //! Procedures and functions whose arguments are returned.
 
-use crate::support::session::Session;
+use crate::support::session::Conversation;
 use crate::support::{called, prepared};
 use headrace_core::Session as _;
 use headrace_testkit::TestValue as V;
@@ -9,7 +9,7 @@ const CALL: &str = "? = CALL f(?, ?)";
 
 #[test]
 fn a_call_returns_the_values_of_its_parameters_in_one_row() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = session.execute(CALL, vec![V::Null, V::Int(2), V::Null]);
     assert_eq!(session.sent(), [format!("PREPARE {CALL} (call)").as_str()]);
     session.feed(&prepared(1, 0x7e, 3)).unwrap();
@@ -27,7 +27,7 @@ fn a_call_returns_the_values_of_its_parameters_in_one_row() {
 
 #[test]
 fn a_call_is_kept_in_the_cache() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     for n in 0..2 {
         let received = session.execute(CALL, vec![V::Null, V::Int(n), V::Null]);
         if n == 0 {
@@ -41,7 +41,7 @@ fn a_call_is_kept_in_the_cache() {
 
 #[test]
 fn a_row_of_a_call_that_is_too_short_ends_the_session() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     session.execute(CALL, vec![V::Null, V::Int(2), V::Null]);
     session.feed(&prepared(1, 0x7e, 3)).unwrap();
     assert!(session.feed(&called(0, &[""])).is_err());

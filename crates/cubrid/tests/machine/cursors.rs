@@ -1,6 +1,6 @@
 //! Results that stay open, the catalogue, plans, and generated keys.
 
-use crate::support::session::Session;
+use crate::support::session::Conversation;
 use crate::support::{done, error, fetched, frame, inserted, prepared, reply, selected};
 use headrace_core::{IfUnsent, Session as _, Verb};
 use headrace_cubrid::machine::{Execute, Request, Rows};
@@ -8,12 +8,12 @@ use headrace_testkit::{Shared, TestValue as V, unhex};
 
 const SELECT: &str = "select a from t where a > ?";
 
-fn open(session: &mut Session, holds: bool) -> Shared {
+fn open(session: &mut Conversation, holds: bool) -> Shared {
     let request = Request::Open { sql: SELECT.into(), number: 7, holds, begin: false };
     session.ask(request, vec![V::Int(1)], Vec::new())
 }
 
-fn ask(session: &mut Session, request: Request) -> Shared {
+fn ask(session: &mut Conversation, request: Request) -> Shared {
     session.ask(request, Vec::new(), Vec::new())
 }
 
@@ -23,7 +23,7 @@ fn end(received: &Shared) -> String {
 
 #[test]
 pub fn a_result_that_stays_open_is_read_page_by_page() {
-    let mut session = Session::in_block();
+    let mut session = Conversation::in_block();
     let received = open(&mut session, false);
     assert_eq!(session.sent(), [format!("PREPARE {SELECT}").as_str()]);
     session.feed(&prepared(4, 21, 1)).unwrap();
@@ -48,7 +48,7 @@ pub fn a_result_that_stays_open_is_read_page_by_page() {
 
 #[test]
 fn the_statement_of_a_cursor_that_was_not_opened_is_closed() {
-    let mut session = Session::in_block();
+    let mut session = Conversation::in_block();
     let received = open(&mut session, true);
     session.feed(&prepared(4, 21, 1)).unwrap();
     session.feed(&error(1, -2, -494)).unwrap();
@@ -63,7 +63,7 @@ fn the_statement_of_a_cursor_that_was_not_opened_is_closed() {
 
 #[test]
 fn a_result_that_is_held_outlives_the_commit() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     open(&mut session, true);
     session.feed(&prepared(1, 21, 1)).unwrap();
     assert_eq!(session.sent(), [format!("PREPARE {SELECT} holdable").as_str(), "EXECUTE 1 fetch autocommit"]);
@@ -77,7 +77,7 @@ fn a_result_that_is_held_outlives_the_commit() {
 
 #[test]
 fn the_catalogue_is_queried_and_its_handle_closed() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let query = |name: &str| Request::SchemaInfo { query: 16, first: Some(name.into()), second: None, patterns: 0 };
     let received = ask(&mut session, query("cp_gold"));
     assert_eq!(session.sent(), ["SCHEMA_INFO"]);
@@ -102,7 +102,7 @@ fn the_catalogue_is_queried_and_its_handle_closed() {
 
 #[test]
 fn a_plan_is_one_text() {
-    let mut session = Session::in_block();
+    let mut session = Conversation::in_block();
     let received = ask(&mut session, Request::Plan { sql: "select 1".into() });
     assert_eq!(session.sent(), ["GET_QUERY_INFO"]);
     session.feed(&frame(1, b"\0\0\0\0Query plan:\0")).unwrap();
@@ -111,7 +111,7 @@ fn a_plan_is_one_text() {
 
 #[test]
 fn the_types_of_parameters_are_the_columns_of_a_result() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let sql = "insert into cp_gold (v, d) values (?, ?)";
     let received = ask(&mut session, Request::ParameterTypes { sql: sql.into() });
     assert_eq!(session.sent(), [format!("PREPARE {sql}").as_str()]);
@@ -135,7 +135,7 @@ fn made(handle: i32) -> Vec<u8> {
 
 #[test]
 fn a_cursor_that_a_procedure_returns_is_read() {
-    let mut session = Session::in_block();
+    let mut session = Conversation::in_block();
     let received = ask(&mut session, Request::Returned { value: 5 });
     assert_eq!(session.sent(), ["MAKE_OUT_RS 5 of 8 bytes"]);
     session.feed(&made(3)).unwrap();
@@ -148,13 +148,13 @@ fn a_cursor_that_a_procedure_returns_is_read() {
     let gone = ask(&mut session, Request::Returned { value: 5 });
     session.feed(&error(1, -1, -10_006)).unwrap();
     assert!(end(&gone).contains("-10006"), "{}", end(&gone));
-    let outside = ask(&mut Session::start(), Request::Returned { value: 5 });
+    let outside = ask(&mut Conversation::start(), Request::Returned { value: 5 });
     assert!(end(&outside).contains("in the transaction"), "{}", end(&outside));
 }
 
 #[test]
 fn a_cursor_is_named_by_a_handle_before_version_11_of_the_protocol() {
-    let mut session = Session::of_version(10);
+    let mut session = Conversation::of_version(10);
     session.verb(Verb::Begin(headrace_core::Modes::default()));
     ask(&mut session, Request::Returned { value: 5 });
     assert_eq!(session.sent(), ["MAKE_OUT_RS 5 of 4 bytes"]);
@@ -178,7 +178,7 @@ fn keys_that_are_missing_are_an_error_of_the_statement() {
         (true, [head(0)[..14].to_vec(), two.to_vec(), row(1, ""), row(2, "")].concat()),
         (false, [head(1), two.to_vec(), first, second].concat()),
     ] {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         let execute = Execute { sql: sql.into(), rows: Rows::Keys, begin: false };
         let received = session.ask(Request::Execute(execute), vec![], Vec::new());
         session.feed(&prepared(1, 20, 0)).unwrap();
@@ -197,7 +197,7 @@ const KEY_COLUMN: &str = "0800000000000a00000003696400";
 
 #[test]
 fn keys_are_requested_before_the_commit() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let sql = "insert into t (a) values (?), (8)";
     let execute = Execute { sql: sql.into(), rows: Rows::Keys, begin: false };
     let received = session.ask(Request::Execute(execute), vec![V::Int(7)], Vec::new());

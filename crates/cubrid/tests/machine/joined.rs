@@ -1,6 +1,6 @@
 //! Batches of INSERTs whose rows are joined.
 
-use crate::support::session::Session;
+use crate::support::session::Conversation;
 use crate::support::{array, done, error, prepared};
 use headrace_core::Session as _;
 use headrace_cubrid::machine::BatchStrategy;
@@ -15,7 +15,7 @@ fn end(received: &Shared) -> String {
 }
 
 /// A batch of this number of rows, whose statements have the handles 1 and, with 100 rows, 2.
-fn batch(session: &mut Session, atomic: bool, rows: i64) -> Shared {
+fn batch(session: &mut Conversation, atomic: bool, rows: i64) -> Shared {
     let numbers: Vec<i64> = (0..rows).collect();
     let received = session.batch_by(BatchStrategy::Auto, atomic, &numbers);
     session.feed(&prepared(1, 20, 1)).unwrap();
@@ -26,7 +26,7 @@ fn batch(session: &mut Session, atomic: bool, rows: i64) -> Shared {
 
 #[test]
 pub fn rows_are_joined_and_the_rest_is_sent_as_it_is() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let numbers: Vec<i64> = (0..250).collect();
     let received = session.batch_by(BatchStrategy::Auto, true, &numbers);
     session.feed(&prepared(1, 20, 1)).unwrap();
@@ -48,7 +48,7 @@ pub fn rows_are_joined_and_the_rest_is_sent_as_it_is() {
 
 #[test]
 pub fn few_rows_are_not_worth_a_preparation() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let numbers: Vec<i64> = (0..99).collect();
     session.batch_by(BatchStrategy::Joined, true, &numbers);
     session.feed(&prepared(1, 20, 1)).unwrap();
@@ -57,7 +57,7 @@ pub fn few_rows_are_not_worth_a_preparation() {
 
 #[test]
 pub fn a_failing_row_is_found_among_those_that_were_joined_with_it() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = batch(&mut session, true, 400);
     assert_eq!(session.sent(), [SET, "EXECUTE_ARRAY 2 400 values"]);
     session.feed(&[done(1), array(1, &[100, 100, -670, -670])].concat()).unwrap();
@@ -71,7 +71,7 @@ pub fn a_failing_row_is_found_among_those_that_were_joined_with_it() {
 
 #[test]
 pub fn the_other_rows_are_applied_if_the_batch_is_not_atomic() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = batch(&mut session, false, 400);
     assert_eq!(session.sent(), ["EXECUTE_ARRAY 2 400 values"]);
     session.feed(&array(1, &[100, 100, -670, -670])).unwrap();
@@ -89,7 +89,7 @@ fn failing_at(row: usize) -> Vec<i32> {
 
 #[test]
 pub fn a_failure_is_that_of_its_statement_and_not_of_a_row_after_it() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = batch(&mut session, true, 150);
     assert_eq!(session.sent(), [SET, "EXECUTE_ARRAY 2 100 values", "EXECUTE_ARRAY 1 50 values"]);
     let mut rest = vec![1; 50];
@@ -103,7 +103,7 @@ pub fn a_failure_is_that_of_its_statement_and_not_of_a_row_after_it() {
 
 #[test]
 pub fn a_failure_that_no_row_has_alone_is_reported_without_a_row() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = batch(&mut session, true, 100);
     session.feed(&[done(1), array(1, &[-670])].concat()).unwrap();
     session.feed(&[done(1), array(1, &[1; 100])].concat()).unwrap();
@@ -115,7 +115,7 @@ pub fn a_failure_that_no_row_has_alone_is_reported_without_a_row() {
 #[test]
 pub fn interrupts_and_deadlocks_are_not_repeated() {
     for code in [-4, -72] {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         let received = batch(&mut session, true, 200);
         session.feed(&[done(1), error(1, -2, code)].concat()).unwrap();
         assert!(session.sent().ends_with(&["END_TRAN ROLLBACK"]));
@@ -123,7 +123,7 @@ pub fn interrupts_and_deadlocks_are_not_repeated() {
         assert_eq!(end(&received), format!("server {code}"));
     }
     // An interrupt that ends the reply early.
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = batch(&mut session, true, 200);
     session.feed(&[done(1), array(1, &[100])].concat()).unwrap();
     session.feed(&done(0)).unwrap();
@@ -132,7 +132,7 @@ pub fn interrupts_and_deadlocks_are_not_repeated() {
 
 #[test]
 pub fn what_the_server_does_not_prepare_is_sent_row_by_row() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let numbers: Vec<i64> = (0..150).collect();
     let received = session.batch_by(BatchStrategy::Auto, true, &numbers);
     session.feed(&prepared(1, 20, 1)).unwrap();
@@ -145,7 +145,7 @@ pub fn what_the_server_does_not_prepare_is_sent_row_by_row() {
 
 #[test]
 pub fn a_stale_statement_with_many_rows_is_prepared_again() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     batch(&mut session, true, 100);
     session.feed(&[done(1), array(1, &[100])].concat()).unwrap();
     session.feed(&done(0)).unwrap();
@@ -163,7 +163,7 @@ pub fn a_stale_statement_with_many_rows_is_prepared_again() {
 
 #[test]
 pub fn a_batch_that_is_discarded_is_undone() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     batch(&mut session, true, 200);
     session.sent();
     let id = session.machine.next_id() - 1;

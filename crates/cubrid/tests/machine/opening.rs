@@ -1,6 +1,6 @@
 //! Opening, cancelling, losing and ending a session.
 
-use crate::support::session::{CONNECTED, Session, greeting, options, resumed};
+use crate::support::session::{CONNECTED, Conversation, greeting, options, resumed};
 use crate::support::{array, error, frame, golden, inserted, prepared, trace};
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{Cancellation, Certificate, FatalKind, NextStep, Session as _};
@@ -13,7 +13,7 @@ use headrace_testkit::{TestValue as V, hex, unhex};
 fn a_session_is_opened_whatever_the_split() {
     let whole = greeting();
     for cut in 0..=whole.len() {
-        let mut session = Session::with(&options());
+        let mut session = Conversation::with(&options());
         let sent = session.write_buffer.take();
         assert_eq!(hex(&sent[..10]), "435542524b014cc00000");
         assert_eq!(trace(&sent[638..]), ["END_TRAN COMMIT"], "all messages in one");
@@ -34,21 +34,21 @@ fn the_login_is_that_of_a_recorded_session_and_its_refusals_are_reported() {
         let text = |at: usize| String::from_utf8_lossy(&request[at..at + 32]).trim_end_matches('\0').to_owned();
         let password = Some(Secret(text(74).into_bytes()));
         let mut session =
-            Session::with(&Options { database: text(10), user: text(42), password, ..Options::default() });
+            Conversation::with(&Options { database: text(10), user: text(42), password, ..Options::default() });
         assert_eq!(hex(&session.write_buffer.take()[..638]), hex(&request), "{name}");
         let refused = session.feed(&reply).unwrap_err();
         assert_eq!((refused.kind, session.machine.closing_error().unwrap().code), (FatalKind::LoginRefused, code));
     }
-    let mut session = Session::with(&options());
+    let mut session = Conversation::with(&options());
     assert_eq!(session.feed(&(-10_018i32).to_be_bytes()).unwrap_err().kind, FatalKind::LoginRefused);
-    let mut session = Session::with(&options());
+    let mut session = Conversation::with(&options());
     assert!(session.feed(&(-1_018i32).to_be_bytes()).unwrap_err().message.contains("-10018"), "the old numbering");
 }
 
 #[test]
 fn a_broker_that_names_a_port_is_followed() {
     for tls in [false, true] {
-        let mut session = Session::with(&Options { tls, sends_ahead: false, ..options() });
+        let mut session = Conversation::with(&Options { tls, sends_ahead: false, ..options() });
         assert_eq!(session.write_buffer.take().len(), 10);
         session.feed(&33_001i32.to_be_bytes()).unwrap();
         let step = NextStep::Reconnect { server: "db.example", host: "db.example", port: 33_001 };
@@ -67,12 +67,12 @@ fn a_broker_that_names_a_port_is_followed() {
 
 #[test]
 fn tls_comes_after_the_hello_and_before_the_password() {
-    let mut session = Session::with(&Options { tls: true, ..options() });
+    let mut session = Conversation::with(&Options { tls: true, ..options() });
     assert_eq!(hex(&session.write_buffer.take()), "4355425253014cc00000");
     session.feed(&[0; 4]).unwrap();
     assert_eq!(session.machine.next_step(), NextStep::StartTls { request_first: false });
     assert!(session.write_buffer.is_empty());
-    let mut attacked = Session::with(&Options { tls: true, ..options() });
+    let mut attacked = Conversation::with(&Options { tls: true, ..options() });
     assert!(attacked.feed(&[0; 5]).is_err(), "a byte before the handshake");
     session.machine.tls_ready(Certificate::default(), &mut session.write_buffer).unwrap();
     assert_eq!(trace(&session.write_buffer.take()[628..]), ["END_TRAN COMMIT"]);
@@ -82,7 +82,7 @@ fn tls_comes_after_the_hello_and_before_the_password() {
 
 #[test]
 fn a_session_whose_first_transaction_does_not_end_is_not_opened() {
-    let mut session = Session::with(&options());
+    let mut session = Conversation::with(&options());
     let refused = session.feed(&[resumed(), error(0, -2, -111)].concat()).unwrap_err();
     assert_eq!((refused.kind, session.machine.closing_error().unwrap().code), (FatalKind::LoginRefused, -111));
 }
@@ -93,7 +93,7 @@ fn other_servers_are_refused() {
     for (at, value, reason) in [(12, 7, "not in front of"), (16, 0x47, "version 7"), (16, 0x02, "version 0")] {
         let mut other = connected.clone();
         other[at] = value;
-        let refused = Session::with(&options()).feed(&[&[0; 4], &other[..]].concat()).unwrap_err();
+        let refused = Conversation::with(&options()).feed(&[&[0; 4], &other[..]].concat()).unwrap_err();
         assert_eq!(refused.kind, FatalKind::UnsupportedServer);
         assert!(refused.message.contains(reason), "{}", refused.message);
     }
@@ -106,50 +106,50 @@ fn other_servers_are_refused() {
 
 #[test]
 fn a_cancel_request_names_the_process() {
-    let session = Session::with(&options());
+    let session = Conversation::with(&options());
     assert_eq!(session.machine.cancellation(), Cancellation::Impossible);
-    let session = Session::start();
+    let session = Conversation::start();
     assert_eq!(session.machine.cancellation(), Cancellation::Message(unhex("58314cc0000000004dfb")));
 }
 
 #[test]
 fn a_connection_that_was_lost_between_transactions_was_released() {
     let lost = Fatal::end_of_input();
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = session.execute("insert into t values (1)", vec![]);
     session.machine.abort((), &lost);
     assert_eq!(session.machine.loss(), Some(Loss::Released));
     assert!(received.get().end.unwrap().contains("KEEP_CONNECTION=AUTO"));
     // After PREPARE a transaction is open.
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = session.execute("insert into t values (1)", vec![]);
     session.feed(&prepared(1, 20, 0)).unwrap();
     session.machine.abort((), &lost);
     assert_eq!(session.machine.loss(), Some(Loss::Unknown));
     assert!(!received.get().end.unwrap().contains("KEEP_CONNECTION=AUTO"));
     // A part of the reply has come.
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     session.execute("insert into t values (1)", vec![]);
     session.feed(&prepared(1, 20, 0)[..5]).unwrap();
     session.machine.abort((), &lost);
     assert_eq!(session.machine.loss(), Some(Loss::Unknown));
     // Closed on this side.
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     session.machine.abort((), &Fatal::new(FatalKind::Closed, "closed"));
     assert_eq!(session.machine.loss(), None);
 }
 
 #[test]
 fn the_end_is_announced_and_what_the_server_announces_is_reported() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     session.machine.terminate(&mut session.write_buffer);
     assert_eq!(session.sent(), ["CON_CLOSE"]);
     assert_eq!(session.machine.next_step(), NextStep::Close);
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let ended = session.feed(&error(0, -1, -10_003)).unwrap_err();
     assert_eq!(ended.kind, FatalKind::SessionEnded);
     assert_eq!(session.machine.closing_error().unwrap().code, -10_003);
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     assert_eq!(session.feed(&frame(0, &[0; 4])).unwrap_err().kind, FatalKind::ProtocolViolation);
 }
 
@@ -158,7 +158,7 @@ fn an_error_that_ends_the_session_closes_the_connection() {
     for (origin, code) in ENDS_SESSION {
         let indicator = if *origin == Origin::Cas { -1 } else { -2 };
         for begins in [false, true] {
-            let mut session = if begins { Session::in_block() } else { Session::start() };
+            let mut session = if begins { Conversation::in_block() } else { Conversation::start() };
             let received = session.execute("insert into t values (1)", vec![]);
             let ended = session.feed(&error(0, indicator, *code)).unwrap_err();
             assert_eq!(ended.kind, FatalKind::SessionEnded, "{code}");
@@ -168,14 +168,14 @@ fn an_error_that_ends_the_session_closes_the_connection() {
         }
     }
     // Of a row of a batch, too.
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = session.batch(false, &[1, 2]);
     session.feed(&prepared(1, 20, 1)).unwrap();
     let ended = session.feed(&array(0, &[1, -111])).unwrap_err();
     session.machine.abort((), &ended);
     assert!(received.get().end.unwrap().contains("-111"));
     // Others leave it as it is.
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     session.execute("insert into t values (1)", vec![]);
     session.feed(&error(0, -2, -670)).unwrap();
     assert!(session.machine.is_ready());
@@ -188,7 +188,7 @@ fn a_cas_that_is_kept_takes_statements_without_waiting_and_is_given_back() {
     kept[4] = 0;
     let whole = [greeting(), kept].concat();
     for cut in 0..=whole.len() {
-        let mut session = Session::with(&Options { keeps_cas: true, ..options() });
+        let mut session = Conversation::with(&Options { keeps_cas: true, ..options() });
         session.write_buffer.take();
         session.feed(&whole[..cut]).unwrap();
         assert_eq!(session.machine.is_ready(), cut == whole.len());
@@ -196,10 +196,10 @@ fn a_cas_that_is_kept_takes_statements_without_waiting_and_is_given_back() {
         assert!(session.machine.is_ready(), "split at {cut}");
         assert_eq!(session.sent(), ["SET_CAS_CHANGE_MODE 2"]);
     }
-    let mut refused = Session::with(&Options { keeps_cas: true, ..options() });
+    let mut refused = Conversation::with(&Options { keeps_cas: true, ..options() });
     refused.feed(&greeting()).unwrap();
     assert_eq!(refused.feed(&error(0, -1, -10_100)).unwrap_err().kind, FatalKind::LoginRefused);
-    let mut session = Session::with(&Options { keeps_cas: true, ..options() });
+    let mut session = Conversation::with(&Options { keeps_cas: true, ..options() });
     session.feed(&whole).unwrap();
     session.write_buffer.take();
     let sql = "insert into t values (?)";
@@ -214,7 +214,7 @@ fn a_cas_that_is_kept_takes_statements_without_waiting_and_is_given_back() {
     assert!(received.iter().all(|received| received.get().end.as_deref() == Some("done")));
     session.machine.terminate(&mut session.write_buffer);
     assert_eq!(session.sent(), ["SET_CAS_CHANGE_MODE 1", "CON_CLOSE"]);
-    let mut lost = Session::with(&Options { keeps_cas: true, ..options() });
+    let mut lost = Conversation::with(&Options { keeps_cas: true, ..options() });
     lost.feed(&whole).unwrap();
     lost.execute(sql, vec![V::Int(1)]);
     lost.machine.abort((), &Fatal::end_of_input());
@@ -225,7 +225,7 @@ fn a_cas_that_is_kept_takes_statements_without_waiting_and_is_given_back() {
 fn without_statement_pooling_statements_end_with_the_transaction() {
     let mut connected = greeting();
     connected[4 + 14] = 0;
-    let mut session = Session::with(&options());
+    let mut session = Conversation::with(&options());
     session.feed(&connected).unwrap();
     session.write_buffer.take();
     for _ in 0..2 {

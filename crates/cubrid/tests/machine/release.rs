@@ -1,6 +1,6 @@
 //! The broker gives the CAS of a session to another client.
 
-use crate::support::session::{Session, greeting, options, resumed};
+use crate::support::session::{Conversation, greeting, options, resumed};
 use crate::support::{done, frame, inserted, prepared, selected};
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{FatalKind, IfUnsent, Modes, NextStep, Session as _, TransactionStatus, Verb};
@@ -11,7 +11,7 @@ use headrace_testkit::TestValue as V;
 const INSERT: &str = "insert into t values (?)";
 
 /// The connection is lost. Returns true if the session goes on, which is then connected again.
-fn lose(session: &mut Session) -> bool {
+fn lose(session: &mut Conversation) -> bool {
     session.write_buffer.take();
     let goes_on = session.machine.survive_loss((), &Fatal::end_of_input());
     if goes_on {
@@ -23,15 +23,15 @@ fn lose(session: &mut Session) -> bool {
 }
 
 /// A session whose broker has a port.
-fn start() -> Session {
-    let mut session = Session::with(&headrace_cubrid::machine::Options { port: 33_000, ..options() });
+fn start() -> Conversation {
+    let mut session = Conversation::with(&headrace_cubrid::machine::Options { port: 33_000, ..options() });
     session.feed(&greeting()).unwrap();
     session.write_buffer.take();
     session
 }
 
 /// The same, with a prepared INSERT.
-fn start_known() -> Session {
+fn start_known() -> Conversation {
     let mut session = start();
     session.execute(INSERT, vec![V::Int(1)]);
     session.feed(&prepared(1, 20, 1)).unwrap();
@@ -232,7 +232,7 @@ fn a_session_is_lost_again_while_its_parameters_are_set() {
         assert!(lose(&mut session));
         (session, received)
     };
-    let executed = |session: &mut Session| {
+    let executed = |session: &mut Conversation| {
         session.write_buffer.take();
         session.feed(&frame(0, &[0; 4])).unwrap();
         session.feed(&prepared(1, 20, 1)).unwrap();
@@ -283,7 +283,7 @@ fn what_may_have_been_executed_ends_with_the_connection() {
 }
 
 /// A block whose first INSERT was answered.
-fn start_block() -> Session {
+fn start_block() -> Conversation {
     let mut session = start_known();
     session.verb(headrace_core::Verb::Begin(headrace_core::Modes::default()));
     session.execute(INSERT, vec![V::Int(2)]);

@@ -1,7 +1,7 @@
 //! Conversations replayed into the machine, cut and split at every byte: never a panic, never a wrong row, and every
 //! response handler receives its outcome.
 
-use crate::support::session::Session;
+use crate::support::session::Conversation;
 use crate::support::{array, done, fetched, prepared, selected};
 use headrace_core::Session as _;
 use headrace_core::protocol::{Fatal, Protocol};
@@ -24,8 +24,8 @@ fn rows() -> Vec<Vec<String>> {
     [10, 20, 30, 40, 50].map(|n| vec![n.to_string()]).to_vec()
 }
 
-fn started() -> (Session, [Shared; 2]) {
-    let mut session = Session::start();
+fn started() -> (Conversation, [Shared; 2]) {
+    let mut session = Conversation::start();
     let selected = session.execute("select a from t where a > ?", vec![V::Int(0)]);
     let batch = session.batch(true, &[1, 2]);
     (session, [selected, batch])

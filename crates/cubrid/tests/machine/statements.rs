@@ -1,6 +1,6 @@
 //! Statements, their cache, and the transactions around them.
 
-use crate::support::session::Session;
+use crate::support::session::Conversation;
 use crate::support::{done, error, fetched, frame, inserted, prepared, reply, selected};
 use headrace_core::{Discarded, FatalKind, IfUnsent, Modes, Protocol as _, Session as _, TransactionStatus, Verb};
 use headrace_cubrid::machine::{Execute, Request, Rows};
@@ -18,7 +18,7 @@ fn end(received: &Shared) -> String {
 }
 
 /// A session with [`INSERT`] as statement 1 in its cache.
-fn with_insert(mut session: Session) -> Session {
+fn with_insert(mut session: Conversation) -> Conversation {
     session.execute(INSERT, vec![V::Int(1)]);
     let status = u8::from(session.machine.in_transaction());
     session.feed(&prepared(1, 20, 1)).unwrap();
@@ -29,7 +29,7 @@ fn with_insert(mut session: Session) -> Session {
 
 #[test]
 pub fn a_statement_is_prepared_once_and_its_handle_is_kept() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = session.execute(INSERT, vec![V::Int(1)]);
     assert_eq!(session.sent(), ["PREPARE insert into t values (?)"]);
     session.feed(&prepared(1, 20, 1)).unwrap();
@@ -45,7 +45,7 @@ pub fn a_statement_is_prepared_once_and_its_handle_is_kept() {
 
 #[test]
 pub fn a_statement_that_leaves_the_cache_is_closed_by_the_next_preparation() {
-    let mut session = with_insert(Session::start());
+    let mut session = with_insert(Conversation::start());
     for (handle, sql) in [(2, "delete from t"), (3, "delete from u"), (1, "delete from v")] {
         session.execute(sql, vec![]);
         let closes = if handle == 1 { " closes 1" } else { "" };
@@ -61,7 +61,7 @@ pub fn a_statement_that_leaves_the_cache_is_closed_by_the_next_preparation() {
 
 #[test]
 pub fn pages_are_fetched_until_the_last_one() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = session.execute(SELECT, vec![V::Int(0)]);
     session.feed(&prepared(1, 21, 1)).unwrap();
     session.sent();
@@ -78,7 +78,7 @@ pub fn pages_are_fetched_until_the_last_one() {
 }
 
 /// A SELECT of 20 rows in a block, of which the first page has 4.
-fn with_two_pages_in_flight(session: &mut Session) -> Shared {
+fn with_two_pages_in_flight(session: &mut Conversation) -> Shared {
     let received = session.execute(SELECT, vec![V::Int(0)]);
     session.feed(&prepared(1, 21, 1)).unwrap();
     session.sent();
@@ -89,7 +89,7 @@ fn with_two_pages_in_flight(session: &mut Session) -> Shared {
 
 #[test]
 fn a_server_that_cannot_seek_is_asked_for_one_page_at_a_time() {
-    let mut session = Session::of_version(10);
+    let mut session = Conversation::of_version(10);
     let received = session.execute(SELECT, vec![V::Int(0)]);
     session.feed(&prepared(1, 21, 1)).unwrap();
     session.sent();
@@ -103,7 +103,7 @@ fn a_server_that_cannot_seek_is_asked_for_one_page_at_a_time() {
 
 #[test]
 fn more_rows_than_the_result_has_end_the_session() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     session.execute(SELECT, vec![V::Int(0)]);
     session.feed(&prepared(1, 21, 1)).unwrap();
     session.feed(&selected(1, 5, &numbered(1..3), false)).unwrap();
@@ -121,7 +121,7 @@ fn numbers(rows: std::ops::Range<i32>) -> Vec<String> {
 
 #[test]
 pub fn next_page_but_one_is_requested_before_the_next_has_come() {
-    let mut session = Session::in_block();
+    let mut session = Conversation::in_block();
     let received = with_two_pages_in_flight(&mut session);
     session.feed(&fetched(1, &numbered(5..9), false)).unwrap();
     assert_eq!(session.sent(), ["FETCH 1 from 13"]);
@@ -135,7 +135,7 @@ pub fn next_page_but_one_is_requested_before_the_next_has_come() {
 
 #[test]
 pub fn rows_of_pages_that_are_longer_or_shorter_than_expected_come_once_and_in_order() {
-    let mut session = Session::in_block();
+    let mut session = Conversation::in_block();
     let received = with_two_pages_in_flight(&mut session);
     // Five rows where four were expected, so that the next page begins with a row that has come; then three.
     session.feed(&fetched(1, &numbered(5..10), false)).unwrap();
@@ -153,7 +153,7 @@ pub fn rows_of_pages_that_are_longer_or_shorter_than_expected_come_once_and_in_o
 
 #[test]
 pub fn page_in_flight_when_the_result_ends_is_not_looked_at() {
-    let mut session = Session::in_block();
+    let mut session = Conversation::in_block();
     let received = with_two_pages_in_flight(&mut session);
     session.feed(&fetched(1, &numbered(5..21), true)).unwrap();
     assert_eq!(end(&received), "not ended", "a reply is to come");
@@ -164,7 +164,7 @@ pub fn page_in_flight_when_the_result_ends_is_not_looked_at() {
 
 #[test]
 pub fn page_that_may_be_the_last_one_outside_of_a_block_is_not_read_ahead() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = session.execute(SELECT, vec![V::Int(0)]);
     session.feed(&prepared(1, 21, 1)).unwrap();
     session.sent();
@@ -181,7 +181,7 @@ pub fn page_that_may_be_the_last_one_outside_of_a_block_is_not_read_ahead() {
 
 #[test]
 pub fn the_number_of_rows_tells_the_end_where_the_page_does_not() {
-    let mut session = Session::in_block();
+    let mut session = Conversation::in_block();
     let received = session.execute(SELECT, vec![V::Int(0)]);
     session.feed(&prepared(1, 21, 1)).unwrap();
     session.feed(&selected(1, 1, &[(1, 10)], false)).unwrap();
@@ -191,7 +191,7 @@ pub fn the_number_of_rows_tells_the_end_where_the_page_does_not() {
 #[test]
 pub fn a_discarded_select_is_closed_and_no_further_page_is_fetched() {
     for in_block in [true, false] {
-        let mut session = if in_block { Session::in_block() } else { Session::start() };
+        let mut session = if in_block { Conversation::in_block() } else { Conversation::start() };
         let received = session.execute(SELECT, vec![V::Int(0)]);
         session.feed(&prepared(1, 21, 1)).unwrap();
         session.feed(&selected(1, 9, &[(1, 10)], false)).unwrap();
@@ -209,7 +209,7 @@ pub fn a_discarded_select_is_closed_and_no_further_page_is_fetched() {
 
 #[test]
 pub fn a_statement_that_is_discarded_before_it_is_executed_is_not_executed() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     session.execute(INSERT, vec![V::Int(1)]);
     let id = session.machine.next_id() - 1;
     session.machine.discard(id);
@@ -222,7 +222,7 @@ pub fn a_statement_that_is_discarded_before_it_is_executed_is_not_executed() {
 
 #[test]
 pub fn a_discarded_last_page_ends_the_request() {
-    let mut session = Session::in_block();
+    let mut session = Conversation::in_block();
     session.execute(SELECT, vec![V::Int(0)]);
     session.feed(&prepared(1, 21, 1)).unwrap();
     let id = session.machine.next_id() - 1;
@@ -234,7 +234,7 @@ pub fn a_discarded_last_page_ends_the_request() {
 
 #[test]
 pub fn a_block_is_pipelined_and_ends_with_one_function() {
-    let mut session = with_insert(Session::in_block());
+    let mut session = with_insert(Conversation::in_block());
     assert_eq!(session.machine.transaction(), TransactionStatus::InTransaction);
     let received = [1, 2, 3].map(|n| session.execute(INSERT, vec![V::Int(n)]));
     let committed = session.verb(Verb::Commit(IfUnsent::RollBack));
@@ -254,7 +254,7 @@ pub fn a_block_is_pipelined_and_ends_with_one_function() {
 
 #[test]
 pub fn statements_outside_of_a_block_are_sent_one_after_the_other() {
-    let mut session = with_insert(Session::start());
+    let mut session = with_insert(Conversation::start());
     let received = [1, 2].map(|n| session.execute(INSERT, vec![V::Int(n)]));
     assert_eq!(session.sent(), ["EXECUTE 1 autocommit"]);
     session.feed(&inserted(0, 1)).unwrap();
@@ -265,7 +265,7 @@ pub fn statements_outside_of_a_block_are_sent_one_after_the_other() {
 
 #[test]
 pub fn commit_and_rollback_as_texts_are_functions() {
-    let mut session = with_insert(Session::in_block());
+    let mut session = with_insert(Conversation::in_block());
     session.execute(INSERT, vec![V::Int(1)]);
     let committed = session.execute("commit work", vec![]);
     assert_eq!(session.sent(), ["EXECUTE 1", "END_TRAN COMMIT"]);
@@ -277,7 +277,7 @@ pub fn commit_and_rollback_as_texts_are_functions() {
 
 #[test]
 pub fn what_a_statement_leaves_open_outside_of_a_block_is_ended() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = session.ask(Request::Prepare { sql: INSERT.into() }, vec![], vec![]);
     session.feed(&prepared(1, 20, 1)).unwrap();
     assert_eq!(session.sent(), ["PREPARE", "END_TRAN COMMIT"]);
@@ -297,7 +297,7 @@ pub fn what_a_statement_leaves_open_outside_of_a_block_is_ended() {
 #[test]
 pub fn a_stale_statement_is_prepared_again_once() {
     for (sql, kind, good) in [(INSERT, 20, inserted(0, 1)), (SELECT, 21, selected(0, 1, &[(1, 7)], true))] {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         session.execute(sql, vec![V::Int(1)]);
         session.feed(&prepared(1, kind, 1)).unwrap();
         session.feed(&good).unwrap();
@@ -317,7 +317,7 @@ pub fn a_stale_statement_is_prepared_again_once() {
 
 #[test]
 pub fn nothing_is_repeated_if_later_requests_were_sent() {
-    let mut session = with_insert(Session::in_block());
+    let mut session = with_insert(Conversation::in_block());
     let received = [1, 2].map(|n| session.execute(INSERT, vec![V::Int(n)]));
     session.feed(&[error(1, -1, -10_024), inserted(1, 1)].concat()).unwrap();
     assert_eq!(received.map(|received| end(&received)), ["server -10024", "done"]);
@@ -325,7 +325,7 @@ pub fn nothing_is_repeated_if_later_requests_were_sent() {
 
 #[test]
 pub fn a_deadlock_leaves_a_block_that_has_failed() {
-    let mut session = with_insert(Session::in_block());
+    let mut session = with_insert(Conversation::in_block());
     session.execute(INSERT, vec![V::Int(1)]);
     session.feed(&error(1, -2, -72)).unwrap();
     assert_eq!(session.machine.transaction(), TransactionStatus::Failed);
@@ -337,7 +337,7 @@ pub fn a_deadlock_leaves_a_block_that_has_failed() {
 
 #[test]
 pub fn outside_of_a_block_the_statement_after_a_deadlock_begins_a_transaction() {
-    let mut session = with_insert(Session::in_block());
+    let mut session = with_insert(Conversation::in_block());
     session.execute(INSERT, vec![V::Int(1)]);
     session.feed(&error(1, -2, -72)).unwrap();
     session.execute(INSERT, vec![V::Int(2)]);
@@ -352,8 +352,8 @@ pub fn outside_of_a_block_the_statement_after_a_deadlock_begins_a_transaction() 
 }
 
 /// A session in a transaction that is a block of the program, with [`INSERT`] in its cache.
-fn in_block_of_program() -> Session {
-    let session = with_insert(Session::in_block());
+fn in_block_of_program() -> Conversation {
+    let session = with_insert(Conversation::in_block());
     session.machine.requests().block().store(1, std::sync::atomic::Ordering::SeqCst);
     session
 }
@@ -393,7 +393,7 @@ pub fn a_statement_that_is_being_prepared_is_not_executed_after_a_deadlock() {
 
 #[test]
 pub fn savepoints_and_pings_have_functions() {
-    let mut session = Session::in_block();
+    let mut session = Conversation::in_block();
     let name = || "s".into();
     session.verb(Verb::Savepoint { name: name(), begin: Some(Modes::default()) });
     session.verb(Verb::RollbackTo(name()));
@@ -404,7 +404,7 @@ pub fn savepoints_and_pings_have_functions() {
     session.feed(&[done(1), reply("savepoint_unknown"), frame(1, &[])].concat()).unwrap();
     assert_eq!((end(&released).as_str(), session.machine.is_idle()), ("done", true));
     // Outside of a block a ping leaves no transaction.
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let pinged = session.verb(Verb::Ping);
     assert_eq!(session.sent(), ["CHECK_CAS", "GET_DB_VERSION"]);
     session.feed(&[frame(1, &[]), frame(0, b"\0\0\0\x0011.3.2.0\0")].concat()).unwrap();
@@ -413,7 +413,7 @@ pub fn savepoints_and_pings_have_functions() {
 
 #[test]
 pub fn an_unsent_end_of_a_block_that_is_discarded_is_a_rollback() {
-    let mut session = Session::in_block();
+    let mut session = Conversation::in_block();
     session.execute(INSERT, vec![V::Int(1)]);
     session.verb(Verb::Commit(IfUnsent::RollBack));
     let id = session.machine.next_id() - 1;
@@ -424,7 +424,7 @@ pub fn an_unsent_end_of_a_block_that_is_discarded_is_a_rollback() {
 
 #[test]
 pub fn the_generated_value_is_requested() {
-    let mut session = Session::in_block();
+    let mut session = Conversation::in_block();
     let received = session.ask(Request::LastInsertId, vec![], vec![]);
     assert_eq!(session.sent(), ["GET_LAST_INSERT_ID"]);
     session.feed(&reply("last_insert_id")).unwrap();
@@ -437,7 +437,7 @@ pub fn the_generated_value_is_requested() {
 #[test]
 pub fn a_block_has_its_isolation_level_and_the_session_keeps_its_own() {
     let modes = Modes { isolation: Some(headrace_core::Isolation::Serializable), ..Modes::default() };
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let begun = session.verb(Verb::Begin(modes));
     session.execute("delete from t", vec![]);
     assert_eq!(session.sent(), ["GET_DB_PARAMETER 1", "SET_DB_PARAMETER 1 to 6"], "nothing before the answer");
@@ -462,7 +462,7 @@ pub fn a_block_has_its_isolation_level_and_the_session_keeps_its_own() {
 #[test]
 pub fn large_objects_are_made_written_and_read() {
     let handle: std::sync::Arc<[u8]> = reply("lob_new")[12..].into();
-    let mut session = Session::in_block();
+    let mut session = Conversation::in_block();
     let made = session.ask(Request::NewObject { is_text: false, begin: false }, vec![], vec![]);
     assert_eq!(session.sent(), ["LOB_NEW 23"]);
     session.feed(&reply("lob_new")).unwrap();
@@ -478,13 +478,13 @@ pub fn large_objects_are_made_written_and_read() {
     let failed = session.ask(Request::ReadObject { handle: handle.clone(), offset: 0, bytes: 5 }, vec![], vec![]);
     session.feed(&frame(1, &(-10_004i32).to_be_bytes())).unwrap();
     assert_eq!(end(&failed), "server -10004");
-    let outside = Session::start().ask(Request::NewObject { is_text: true, begin: false }, vec![], vec![]);
+    let outside = Conversation::start().ask(Request::NewObject { is_text: true, begin: false }, vec![], vec![]);
     assert!(end(&outside).contains("begin one first"));
 }
 
 #[test]
 pub fn what_cannot_be_sent_is_refused() {
-    let mut session = with_insert(Session::in_block());
+    let mut session = with_insert(Conversation::in_block());
     for (sql, row, reason) in [
         (INSERT, vec![], "1 parameter, but 0 were given"),
         (INSERT, vec![V::Interval(1, 1, 1)], "no type for it"),
@@ -498,7 +498,7 @@ pub fn what_cannot_be_sent_is_refused() {
 }
 
 /// A text whose results are one row that was inserted, and one row.
-fn execute_two(session: &mut Session) -> Shared {
+fn execute_two(session: &mut Conversation) -> Shared {
     let received = session.execute("insert into t values (1); select 1 as z", vec![]);
     session.feed(&reply("multi_prepare")).unwrap();
     session.feed(&reply("multi_execute")).unwrap();
@@ -507,7 +507,7 @@ fn execute_two(session: &mut Session) -> Shared {
 
 #[test]
 pub fn a_text_with_several_statements_has_a_result_for_each() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = execute_two(&mut session);
     assert!(session.sent().ends_with(&["EXECUTE 6 all", "NEXT_RESULT 6"]));
     session.feed(&reply("next_result")).unwrap();
@@ -523,7 +523,7 @@ pub fn a_text_with_several_statements_has_a_result_for_each() {
 
 #[test]
 fn an_error_among_several_statements_undoes_those_outside_of_a_block() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = session.execute("insert into t values (1); select nothing", vec![]);
     session.feed(&reply("multi_prepare")).unwrap();
     session.feed(&error(1, -2, -493)).unwrap();
@@ -534,7 +534,7 @@ fn an_error_among_several_statements_undoes_those_outside_of_a_block() {
 
 #[test]
 pub fn definitions_that_change_make_statements_outdated() {
-    let mut session = with_insert(Session::in_block());
+    let mut session = with_insert(Conversation::in_block());
     session.execute("alter table t add column b int", vec![]);
     session.feed(&prepared(2, 0, 0)).unwrap();
     session.feed(&inserted(1, 0)).unwrap();
@@ -551,7 +551,7 @@ pub fn definitions_that_change_make_statements_outdated() {
 
 #[test]
 pub fn a_statement_that_is_sent_ahead_of_a_stale_one_keeps_its_place() {
-    let mut session = with_insert(Session::in_block());
+    let mut session = with_insert(Conversation::in_block());
     let request = Request::Execute(Execute { sql: INSERT.into(), rows: Rows::One, begin: false });
     let first = session.ask(request, vec![V::Int(1)], vec![]);
     session.sent();
@@ -567,7 +567,7 @@ pub fn a_statement_that_is_sent_ahead_of_a_stale_one_keeps_its_place() {
 
 #[test]
 pub fn columns_that_are_others_than_when_the_statement_was_prepared_are_described_again() {
-    let mut session = Session::in_block();
+    let mut session = Conversation::in_block();
     let received = session.execute(SELECT, vec![V::Int(0)]);
     session.feed(&prepared(1, 21, 1)).unwrap();
     // The reply to EXECUTE with the description of two columns in it.
@@ -585,7 +585,7 @@ pub fn columns_that_are_others_than_when_the_statement_was_prepared_are_describe
 
 #[test]
 pub fn query_whose_result_the_server_closes_before_its_end_is_executed_in_a_transaction() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = session.execute(SELECT, vec![V::Int(0)]);
     session.sent();
     session.feed(&prepared(1, 21, 1)).unwrap();
@@ -610,7 +610,7 @@ pub fn query_whose_result_the_server_closes_before_its_end_is_executed_in_a_tran
 
 #[test]
 fn result_that_was_closed_before_its_end_is_an_error_where_the_query_cannot_be_repeated() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     session.execute(SELECT, vec![V::Int(0)]);
     session.feed(&prepared(1, 21, 1)).unwrap();
     session.sent();

@@ -1,6 +1,6 @@
 //! Batches of texts by EXECUTE_BATCH.
 
-use crate::support::session::Session;
+use crate::support::session::Conversation;
 use crate::support::{batch, done, error, prepared};
 use headrace_core::Session as _;
 use headrace_cubrid::machine::Request;
@@ -10,14 +10,14 @@ fn end(received: &Shared) -> String {
     received.get().end.unwrap_or_else(|| "not ended".into())
 }
 
-fn texts(session: &mut Session, texts: &[&str]) -> Shared {
+fn texts(session: &mut Conversation, texts: &[&str]) -> Shared {
     let rows = texts.iter().map(|text| vec![V::Text((*text).to_owned().into())]).collect();
     session.ask(Request::Texts { begin: false }, Vec::new(), rows)
 }
 
 #[test]
 pub fn a_batch_of_texts_is_one_transaction() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = texts(&mut session, &["insert into t values (1)", "delete from t"]);
     assert_eq!(session.sent(), ["EXECUTE_BATCH 2 texts"]);
     session.feed(&batch(1, &[1, 3])).unwrap();
@@ -28,14 +28,14 @@ pub fn a_batch_of_texts_is_one_transaction() {
 
 #[test]
 fn a_text_that_fails_is_named_and_nothing_is_left() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = texts(&mut session, &["insert into t values (1)", "insert into t values (1)"]);
     session.feed(&batch(1, &[1, -670])).unwrap();
     assert_eq!(session.sent(), ["EXECUTE_BATCH 2 texts", "END_TRAN ROLLBACK"]);
     session.feed(&done(0)).unwrap();
     assert_eq!(end(&received), "server -670 at row 1");
     // In a block the rest of it stays.
-    let mut session = Session::in_block();
+    let mut session = Conversation::in_block();
     let received = texts(&mut session, &["insert into t values (1)", "insert into t values (1)"]);
     assert_eq!(session.sent(), ["SAVEPOINT set headrace_batch", "EXECUTE_BATCH 2 texts"]);
     session.feed(&[done(1), batch(1, &[-670, 1])].concat()).unwrap();
@@ -55,7 +55,7 @@ fn what_is_no_single_statement_is_refused_before_anything_is_sent() {
         ("insert into t values (?)", "parameters"),
         ("insert into t values ('\0')", "NUL"),
     ] {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         let received = texts(&mut session, &["insert into t values (1)", refused]);
         assert!(session.sent().is_empty());
         let end = end(&received);
@@ -66,7 +66,7 @@ fn what_is_no_single_statement_is_refused_before_anything_is_sent() {
 
 #[test]
 fn texts_that_change_definitions_outdate_what_is_prepared() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     session.execute("insert into t values (1)", Vec::new());
     session.feed(&prepared(1, 20, 0)).unwrap();
     session.feed(&crate::support::inserted(0, 1)).unwrap();

@@ -11,7 +11,7 @@ pub const CONNECTED: &str =
     "00000024 01ffffff 00004dfb 010101004cc00000 00000001 f0b0006b7f000001000001840000000000000000";
 
 /// A machine, and its input and output.
-pub struct Session {
+pub struct Conversation {
     /// The machine.
     pub machine: Machine<TestHandler>,
     read_buffer: ReadBuffer,
@@ -36,7 +36,7 @@ pub fn greeting() -> Vec<u8> {
     [resumed(), done(0)].concat()
 }
 
-impl Session {
+impl Conversation {
     /// Before its login.
     pub fn with(options: &Options) -> Self {
         let mut write_buffer = WriteBuffer::new();

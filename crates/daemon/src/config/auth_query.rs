@@ -1,6 +1,6 @@
 //! Where the server itself is asked for the passwords of clients on TCP.
 
-use super::Database;
+use super::DatabaseConfig;
 use super::password::{in_environment, in_file};
 use crate::secret::Secret;
 use headrace_core::Fatal;
@@ -57,7 +57,7 @@ impl AuthQuery {
     }
 }
 
-impl Database {
+impl DatabaseConfig {
     /// The settings of the connection on which the server is asked: those of the database, but the password of its users.
     pub fn asking(&self) -> Self {
         let mut own = self.clone();

@@ -21,8 +21,8 @@ use std::time::Duration;
 
 /// A database of a server, with what is needed to log in.
 #[derive(Clone, PartialEq, Deserialize, Serialize)]
-#[serde(deny_unknown_fields)]
-pub struct Database {
+#[serde(deny_unknown_fields, expecting = "the settings of a database")]
+pub struct DatabaseConfig {
     /// The kind of its server.
     #[serde(default)]
     pub driver: Driver,
@@ -145,7 +145,7 @@ pub struct User {
 }
 
 /// A bound for clients: its name, and its seconds for all users and for one.
-type Timeout = (&'static str, fn(&Database) -> f64, fn(&User) -> Option<f64>);
+type Timeout = (&'static str, fn(&DatabaseConfig) -> f64, fn(&User) -> Option<f64>);
 
 const TIMEOUTS: [Timeout; 4] = [
     ("query_timeout", |database| database.query_timeout, |user| user.query_timeout),
@@ -280,13 +280,13 @@ fn default_check_after() -> f64 {
     CHECK_AFTER.as_secs_f64()
 }
 
-impl std::fmt::Debug for Database {
+impl std::fmt::Debug for DatabaseConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Database").field("host", &self.host).field("port", &self.port).finish_non_exhaustive()
+        f.debug_struct("DatabaseConfig").field("host", &self.host).field("port", &self.port).finish_non_exhaustive()
     }
 }
 
-impl Database {
+impl DatabaseConfig {
     /// Reads what a client names as its server: the same settings as in the file.
     ///
     /// # Errors
@@ -617,7 +617,7 @@ mod tests {
 
     #[test]
     fn limits_that_are_not_given_depend_on_others() {
-        let read = |text: &str| Database::of_client(&format!("host = 'h'\n{text}")).expect("it is right");
+        let read = |text: &str| DatabaseConfig::of_client(&format!("host = 'h'\n{text}")).expect("it is right");
         for (text, connections, lifetime) in [
             ("", 80, 3600.0),
             ("pool_size = 200", 200, 3600.0),
@@ -633,7 +633,7 @@ mod tests {
 
     #[test]
     fn limits_do_not_make_another_server() {
-        let read = |text: &str| Database::of_client(&format!("host = 'h'\n{text}")).expect("it is right");
+        let read = |text: &str| DatabaseConfig::of_client(&format!("host = 'h'\n{text}")).expect("it is right");
         for (text, expected) in [
             ("", true),
             ("pool_size = 3\nmax_connections = 4\nqueue_wait = 1\nserver_idle = 2\nquery_timeout = 3", true),
@@ -652,7 +652,7 @@ mod tests {
     fn timeouts_of_a_user_go_before_those_of_all() {
         let text = "host = 'h'\nquery_timeout = 7\nclient_idle_timeout = 9\n[users.jo]\nquery_timeout = 0.5\n\
                     transaction_timeout = 20\nclient_idle_timeout = 0";
-        let database = Database::of_client(text).expect("it is right");
+        let database = DatabaseConfig::of_client(text).expect("it is right");
         let seconds = |seconds| Some(Duration::from_secs_f64(seconds));
         let all = Timeouts { query: seconds(7.0), client_idle: seconds(9.0), ..Timeouts::default() };
         assert_eq!(database.timeouts_of("anyone", None), all);
@@ -660,7 +660,7 @@ mod tests {
         let of_jo = Timeouts { query: seconds(0.5), transaction: seconds(20.0), message, ..Timeouts::default() };
         assert_eq!(database.timeouts_of("jo", message), of_jo);
         for wrong in ["query_timeout = -1", "[users.jo]\nidle_transaction_timeout = nan"] {
-            assert!(Database::of_client(&format!("host = 'h'\n{wrong}")).is_err(), "{wrong}");
+            assert!(DatabaseConfig::of_client(&format!("host = 'h'\n{wrong}")).is_err(), "{wrong}");
         }
     }
 
@@ -668,8 +668,8 @@ mod tests {
     fn hosts_are_tried_in_turn_only_where_that_is_wanted() {
         let hosts: Vec<String> = (0..9).map(|host| format!("db{host}")).collect();
         let read =
-            |text: &str| Database::of_client(&format!("host = {:?}\n{text}", hosts.join(","))).expect("it is right");
-        let order = |database: &Database| {
+            |text: &str| DatabaseConfig::of_client(&format!("host = {:?}\n{text}", hosts.join(","))).expect("it is right");
+        let order = |database: &DatabaseConfig| {
             database
                 .places_in_turn()
                 .expect("it is right")
@@ -697,7 +697,7 @@ mod tests {
             ("/run/pg:70000", Err("host: the port is not a number from 0 to 65535".to_owned())),
             ("db:x", Err("host: the port is not a number".to_owned())),
         ] {
-            let database = Database::of_client(&format!("host = {host:?}"));
+            let database = DatabaseConfig::of_client(&format!("host = {host:?}"));
             match expected {
                 Ok(expected) => {
                     let database = database.expect("it is right");

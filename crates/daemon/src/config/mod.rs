@@ -14,7 +14,7 @@ mod user;
 
 pub use account::Account;
 pub use auth_query::AuthQuery;
-pub use database::{Database, Driver, PoolMode, TargetSession, addresses};
+pub use database::{DatabaseConfig, Driver, PoolMode, TargetSession, addresses};
 pub use shown::Setting;
 pub use user::LocalUser;
 
@@ -39,7 +39,7 @@ pub struct Config {
     #[serde(default)]
     pub daemon: Daemon,
     /// The databases by the names that clients give.
-    pub databases: BTreeMap<String, Database>,
+    pub databases: BTreeMap<String, DatabaseConfig>,
     /// Who may log in over TCP, by name.
     #[serde(default)]
     pub clients: BTreeMap<String, Account>,

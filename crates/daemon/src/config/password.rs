@@ -1,6 +1,6 @@
 //! Where the password for a login comes from.
 
-use super::Database;
+use super::DatabaseConfig;
 use super::passfile;
 use crate::limits::PASSWORD_COMMAND;
 use crate::secret::Secret;
@@ -12,7 +12,7 @@ use tokio::process::Command;
 use tokio::time::timeout;
 use zeroize::Zeroizing;
 
-impl Database {
+impl DatabaseConfig {
     /// The password for a login at one of the hosts, if there is one. Files and variables are read, and commands are
     /// run, for each login.
     ///

@@ -1,6 +1,6 @@
 //! The configuration for those who ask: every setting but passwords, and what prints them.
 
-use super::{Config, Daemon, Database};
+use super::{Config, Daemon, DatabaseConfig};
 use serde::Serialize;
 use serde_json::Value;
 
@@ -22,7 +22,7 @@ impl Config {
     pub fn shown(&self) -> Vec<Setting> {
         let mut shown = Vec::new();
         put(&mut shown, "daemon", &of(&self.daemon), &of(&Daemon::default()));
-        let by_default = Database::of_client("host = ''").map_or(Value::Null, |database| of(&database));
+        let by_default = DatabaseConfig::of_client("host = ''").map_or(Value::Null, |database| of(&database));
         for (name, database) in &self.databases {
             put(&mut shown, &format!("databases.{name}"), &of(database), &by_default);
         }

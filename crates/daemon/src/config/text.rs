@@ -62,7 +62,7 @@ fn wipe(value: &mut Value) {
 mod tests {
     use super::super::url;
     use super::*;
-    use crate::config::Database;
+    use crate::config::DatabaseConfig;
 
     #[test]
     fn mistakes_are_told_without_values() {
@@ -78,7 +78,7 @@ mod tests {
             ("url = 'mysql://u:geheim/wort@h:geheim/d'", "url: malformed URL: in the user and the password"),
             ("host = 'h:geheim'", "host: the port is not a number"),
         ] {
-            let told = Database::of_client(text).map(drop).unwrap_err();
+            let told = DatabaseConfig::of_client(text).map(drop).unwrap_err();
             assert!(told.starts_with(expected), "{told}");
             assert!(!told.contains("4711") && !told.contains("geheim"), "{told}");
         }
@@ -89,7 +89,7 @@ mod tests {
         let mut value = Value::Table("a = 'x'\nb = ['y', { c = 'z' }]".parse().unwrap());
         wipe(&mut value);
         assert_eq!(value, Value::Table("a = ''\nb = ['', { c = '' }]".parse().unwrap()));
-        let read: Database = read("url = 'mysql://u:p@h/d'", url::expand).unwrap();
+        let read: DatabaseConfig = read("url = 'mysql://u:p@h/d'", url::expand).unwrap();
         assert_eq!(read.host, "h");
     }
 }

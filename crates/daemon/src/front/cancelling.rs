@@ -4,7 +4,7 @@ use super::backend::Backend;
 use super::handler::Handler;
 use super::requests::{ROOM, plain};
 use super::server::{Pool, Server};
-use super::session::Session;
+use super::session::FrontSession;
 use crate::limits::CANCEL_SOON;
 use crate::limits::{CANCEL_AGAIN, RESET_TIMEOUT};
 use crate::lock;
@@ -15,7 +15,7 @@ use headrace_io::{CancelSent, TcpOptions};
 use std::time::Instant;
 use tokio::time::timeout;
 
-impl<B: Backend> Session<'_, B> {
+impl<B: Backend> FrontSession<'_, B> {
     /// Cancels the statement that runs, or tries to. Nothing else is started meanwhile.
     pub(super) async fn cancel_statement(&mut self) {
         let Some(lent) = &mut self.lent else { return };

@@ -5,7 +5,7 @@ use super::memory::MemoryReservation;
 use super::portal::{Portal, Prepared};
 use super::replies::{self, Failure};
 use super::requests::Item;
-use super::session::{Execution, Session};
+use super::session::{Execution, FrontSession};
 use super::sql::{self, Action};
 use super::types::ANY;
 use super::values::parameter;
@@ -15,7 +15,7 @@ use headrace_postgres::messages::tag::backend as tag;
 use headrace_postgres::types::Format;
 use std::sync::Arc;
 
-impl<B: Backend> Session<'_, B> {
+impl<B: Backend> FrontSession<'_, B> {
     pub(super) async fn parse(&mut self, name: &str, sql: &str, types: &[u32]) -> Result<Result<(), Failure>, Ended> {
         if self.queue.front().is_some_and(|item| item.running.changes_session) {
             self.settle().await?;

@@ -4,7 +4,7 @@ use super::backend::{Backend, Cubrid, Informix, MySql};
 use super::server::{Pool, Server};
 use super::session;
 use crate::client::Client;
-use crate::config::{Database, Driver};
+use crate::config::{DatabaseConfig, Driver};
 use crate::gate::Gates;
 use crate::hub::Hub;
 use crate::pool::registry::{AnyPools, PoolRegistry};
@@ -45,13 +45,13 @@ impl<B: Backend> Service for OfPool<B> {
 /// The pools of one kind of database.
 trait Front: AnyPools + Debug + Send + Sync {
     /// Sessions of the pool of this key.
-    fn service(&self, key: Key, database: &Arc<Database>, settings: Parameters, gates: &Gates) -> Box<dyn Service>;
+    fn service(&self, key: Key, database: &Arc<DatabaseConfig>, settings: Parameters, gates: &Gates) -> Box<dyn Service>;
     /// Itself, as the pools that it is.
     fn pools(&self) -> &dyn AnyPools;
 }
 
 impl<B: Backend> Front for PoolRegistry<Server<B>> {
-    fn service(&self, key: Key, database: &Arc<Database>, settings: Parameters, gates: &Gates) -> Box<dyn Service> {
+    fn service(&self, key: Key, database: &Arc<DatabaseConfig>, settings: Parameters, gates: &Gates) -> Box<dyn Service> {
         Box::new(OfPool { pool: self.pool(key, database, gates), settings })
     }
 
@@ -79,7 +79,7 @@ impl FrontRegistry {
     pub fn service(
         &self,
         key: Key,
-        database: Database,
+        database: DatabaseConfig,
         settings: Parameters,
         gates: &Gates,
     ) -> Option<Box<dyn Service>> {

@@ -6,7 +6,7 @@ use super::portal::Portal;
 use super::replies::Failure;
 use super::requests::{READ_AHEAD, all, has_executed, has_left};
 use super::server::Lent;
-use super::session::Session;
+use super::session::FrontSession;
 use super::transactions::Block;
 use crate::config::PoolMode;
 use crate::limits::RESET_TIMEOUT;
@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Instant;
 use tokio::time::timeout;
 
-impl<B: Backend> Session<'_, B> {
+impl<B: Backend> FrontSession<'_, B> {
     /// Has a session of the server, unless the client cancels what it waits for.
     pub(super) async fn borrow(&mut self) -> Result<Result<(), Failure>, Ended> {
         if self.lent.is_some() {

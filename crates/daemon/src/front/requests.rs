@@ -8,7 +8,7 @@ use super::memory::MemoryReservation;
 use super::session_effect::SessionEffect;
 use super::portal::Prepared;
 use super::replies::{self, Failure};
-use super::session::{Execution, Session, server_lost};
+use super::session::{Execution, FrontSession, server_lost};
 use super::sql::Action;
 use super::transactions::{Block, IN_FAILED_TRANSACTION};
 use super::values::{COPY_SIGNATURE, Layout, Shape, Writer};
@@ -114,7 +114,7 @@ enum Moved {
     All,
 }
 
-impl<B: Backend> Session<'_, B> {
+impl<B: Backend> FrontSession<'_, B> {
     /// Waits until something has happened. Returns true if the client has left. `watched` is a request that is not in
     /// the queue.
     pub(super) async fn progress(&mut self, watched: Option<&Shared<B::Error>>) -> Result<bool, Ended> {

@@ -29,7 +29,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 /// A client and what it has.
-pub(super) struct Session<'a, B: Backend> {
+pub(super) struct FrontSession<'a, B: Backend> {
     pub(super) client: &'a mut Client,
     pub(super) pool: Arc<Pool<B>>,
     pub(super) hub: Arc<Hub>,
@@ -93,7 +93,7 @@ pub async fn serve<B: Backend>(
     let machine = &lent.server.client.connection.machine;
     let (version, dialect) = (machine.version(), machine.dialect());
     let clock = hub.clock(&pool);
-    let mut session = Session {
+    let mut session = FrontSession {
         client,
         clock,
         timer: Timer::default(),
@@ -151,7 +151,7 @@ const REPORTED: [&str; 13] = [
     "timezone",
 ];
 
-impl<B: Backend> Session<'_, B> {
+impl<B: Backend> FrontSession<'_, B> {
     fn welcome(&mut self, settings: Vec<(String, String)>, key: (i32, i32)) {
         for (name, value) in settings {
             let name = name.to_ascii_lowercase();

@@ -5,7 +5,7 @@
 
 use super::backend::Backend;
 use super::replies::{self, Failure};
-use super::session::Session;
+use super::session::FrontSession;
 use super::sql::Transaction;
 use crate::replies::Ended;
 use headrace_core::{IfUnsent, Modes, TransactionStatus, Verb};
@@ -27,7 +27,7 @@ pub(super) enum Block {
     Failed,
 }
 
-impl<B: Backend> Session<'_, B> {
+impl<B: Backend> FrontSession<'_, B> {
     /// The status of the client's transaction.
     pub(super) fn status(&self) -> TransactionStatus {
         if self.block == Block::Failed {

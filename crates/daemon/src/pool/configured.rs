@@ -1,6 +1,6 @@
 //! What the configuration says of a pool, as it was read last.
 
-use crate::config::Database;
+use crate::config::DatabaseConfig;
 use crate::lock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -9,7 +9,7 @@ use std::time::Duration;
 /// The settings of a pool's database. Those that decide how its sessions are opened never change; numbers and times may.
 #[derive(Debug)]
 pub(super) struct Configured {
-    database: Mutex<Arc<Database>>,
+    database: Mutex<Arc<DatabaseConfig>>,
     /// Microseconds after which a server connection that was not used is checked, and for which one is used: each
     /// transaction asks for these.
     check_after: AtomicU64,
@@ -21,16 +21,16 @@ fn microseconds(duration: Duration) -> u64 {
 }
 
 impl Configured {
-    pub(super) fn new(database: Arc<Database>) -> Self {
+    pub(super) fn new(database: Arc<DatabaseConfig>) -> Self {
         let [check_after, lifetime] = times(&database).map(AtomicU64::new);
         Self { database: Mutex::new(database), check_after, lifetime }
     }
 
-    pub(super) fn database(&self) -> Arc<Database> {
+    pub(super) fn database(&self) -> Arc<DatabaseConfig> {
         Arc::clone(&lock(&self.database))
     }
 
-    pub(super) fn set(&self, database: Arc<Database>) {
+    pub(super) fn set(&self, database: Arc<DatabaseConfig>) {
         let [check_after, lifetime] = times(&database);
         self.check_after.store(check_after, Ordering::Relaxed);
         self.lifetime.store(lifetime, Ordering::Relaxed);
@@ -46,6 +46,6 @@ impl Configured {
     }
 }
 
-fn times(database: &Database) -> [u64; 2] {
+fn times(database: &DatabaseConfig) -> [u64; 2] {
     [database.check_after(), Duration::from_secs_f64(database.lifetime())].map(microseconds)
 }

@@ -2,7 +2,7 @@
 
 use super::Pool;
 use super::limit::Place;
-use crate::config::Database;
+use crate::config::DatabaseConfig;
 use crate::gate::Passed;
 use crate::postgres::server::NotOpened;
 use crate::servers::OpenServer;
@@ -81,7 +81,7 @@ impl<S: ServerConnection> Kept<S> {
             used: open.opened,
             ends: open.opened,
             longest: Duration::ZERO,
-            part: Database::part_of_lifetime(),
+            part: DatabaseConfig::part_of_lifetime(),
             open,
             stats: Arc::clone(&pool.stats),
             _place: place,

@@ -1,6 +1,6 @@
 //! What distinguishes pools.
 
-use crate::config::Database;
+use crate::config::DatabaseConfig;
 use crate::secret::Secret;
 use std::collections::{BTreeMap, HashSet};
 
@@ -30,7 +30,7 @@ impl Key {
 
     /// The user and the name of the database, or the server that the client has named, for people. Pools that differ in
     /// something else are numbered.
-    pub fn label(&self, database: &Database, taken: &HashSet<String>) -> String {
+    pub fn label(&self, database: &DatabaseConfig, taken: &HashSet<String>) -> String {
         let mut label = format!("{}@{}", self.of("user"), self.database(database));
         if let Some(standby) = &self.standby {
             label.push_str(&format!(" (standby {standby})"));
@@ -43,7 +43,7 @@ impl Key {
     }
 
     /// The name of the database, or the server that the client has named, for people.
-    pub fn database(&self, database: &Database) -> String {
+    pub fn database(&self, database: &DatabaseConfig) -> String {
         if !self.of_client {
             return self.name.clone();
         }
@@ -73,7 +73,7 @@ mod tests {
             ("db:5432", "jo@db:5432/shop (2)"),
             ("db", "jo@db:5432/shop (3)"),
         ] {
-            let database = Database::of_client(&format!("host = {host:?}")).unwrap();
+            let database = DatabaseConfig::of_client(&format!("host = {host:?}")).unwrap();
             let found = key.label(&database, &taken);
             assert_eq!(found, label);
             taken.insert(found);

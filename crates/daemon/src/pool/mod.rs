@@ -14,7 +14,7 @@ pub use connection::{Pooled, ServerConnection};
 pub use key::{Key, Parameters};
 pub use limit::Limit;
 
-use crate::config::{Database, PoolMode};
+use crate::config::{DatabaseConfig, PoolMode};
 use crate::gate::{Gate, Passed};
 use crate::lock;
 use crate::postgres::server::NotOpened;
@@ -83,7 +83,7 @@ impl<S: ServerConnection> Lent<S> {
 
 impl<S: ServerConnection> Pool<S> {
     /// An empty pool.
-    pub fn new(database: Arc<Database>, key: Key, label: String, limit: Arc<Limit<S>>, gate: Arc<Gate>) -> Self {
+    pub fn new(database: Arc<DatabaseConfig>, key: Key, label: String, limit: Arc<Limit<S>>, gate: Arc<Gate>) -> Self {
         let user = key.of("user");
         let permits = Arc::new(Permits::new(database.size_of(user)));
         let idle = Arc::default();
@@ -298,12 +298,12 @@ impl<S: ServerConnection> Pool<S> {
     }
 
     /// Returns true if sessions of these settings are those that it has, however many, and for how long.
-    pub fn is_same_as(&self, database: &Database) -> bool {
+    pub fn is_same_as(&self, database: &DatabaseConfig) -> bool {
         database.mode_of(self.user()) == self.mode && self.database().differs_in_limits_only(database)
     }
 
     /// The configuration has other numbers and times: for the next connection that is lent, or is opened.
-    pub fn change(&self, database: Database) {
+    pub fn change(&self, database: DatabaseConfig) {
         self.permits.set_size(database.size_of(self.user()));
         self.configured.set(Arc::new(database));
         while self.has_too_many()
@@ -321,7 +321,7 @@ impl<S: ServerConnection> Pool<S> {
     }
 
     /// Where to connect, and its limits.
-    pub fn database(&self) -> Arc<Database> {
+    pub fn database(&self) -> Arc<DatabaseConfig> {
         self.configured.database()
     }
 

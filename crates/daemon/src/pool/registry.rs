@@ -1,7 +1,7 @@
 //! Which pools there are of one kind of database.
 
 use super::{Key, Limit, Pool, ServerConnection};
-use crate::config::{Config, Database};
+use crate::config::{Config, DatabaseConfig};
 use crate::gate::Gates;
 use crate::lock;
 use crate::stats::Shown;
@@ -44,7 +44,7 @@ pub trait AnyPools {
 
 impl<S: ServerConnection> PoolRegistry<S> {
     /// The pool of this key, which is made if there is none.
-    pub fn pool(&self, key: Key, database: &Arc<Database>, gates: &Gates) -> Arc<Pool<S>> {
+    pub fn pool(&self, key: Key, database: &Arc<DatabaseConfig>, gates: &Gates) -> Arc<Pool<S>> {
         let mut pools = lock(&self.pools);
         if let Some(pool) = pools.get(&key) {
             return Arc::clone(pool);
@@ -69,7 +69,7 @@ impl<S: ServerConnection> PoolRegistry<S> {
     }
 
     /// The limit of all pools of this name.
-    fn limit(&self, key: &Key, database: &Database) -> Arc<Limit<S>> {
+    fn limit(&self, key: &Key, database: &DatabaseConfig) -> Arc<Limit<S>> {
         let (mut limits, limited) = (lock(&self.limits), (key.name.clone(), key.standby.clone()));
         if let Some(limit) = limits.get(&limited).and_then(Weak::upgrade) {
             return limit;
@@ -84,7 +84,7 @@ impl<S: ServerConnection> PoolRegistry<S> {
         let mut limits = lock(&self.limits);
         limits.retain(|(name, standby), limit| {
             let Some(was) = before.databases.get(name) else { return true };
-            let stays = |now: &&Database| match standby {
+            let stays = |now: &&DatabaseConfig| match standby {
                 Some(standby) => now.standby_names().contains(standby),
                 None => (&now.host, now.port) == (&was.host, was.port),
             };

@@ -7,7 +7,7 @@
 //! `max_lag`, so a standby, or a primary, that does not answer any more is found out by that alone.
 
 use super::server::{NotOpened, Server};
-use crate::config::Database;
+use crate::config::DatabaseConfig;
 use crate::limits::{FIRST_LAG, LAG_LINGER, LAG_PAUSE_LEAST, LAG_QUESTIONS, MAX_LAG};
 use crate::lock;
 use crate::pool::{Key, Parameters};
@@ -166,9 +166,9 @@ struct Needed {
 #[derive(Debug)]
 pub struct Lag {
     /// Whose hosts they are, but for numbers and times that were changed later.
-    pub database: Arc<Database>,
+    pub database: Arc<DatabaseConfig>,
     /// How each of them is reached, as the configuration was read last.
-    hosts: Mutex<Vec<Arc<Database>>>,
+    hosts: Mutex<Vec<Arc<DatabaseConfig>>>,
     parameters: Parameters,
     key: Key,
     max_lag: Option<Duration>,
@@ -188,7 +188,7 @@ impl Lag {
     }
 
     /// Of the hosts of a database, which are asked by this login.
-    pub fn new(database: &Arc<Database>, login: Key) -> Self {
+    pub fn new(database: &Arc<DatabaseConfig>, login: Key) -> Self {
         let hosts = hosts_of(database);
         let own = [
             ("application_name", "headraced max_lag"),
@@ -217,12 +217,12 @@ impl Lag {
     }
 
     /// The configuration has other numbers and times: for the next connection that is opened.
-    pub fn change(&self, database: &Database) {
+    pub fn change(&self, database: &DatabaseConfig) {
         *lock(&self.hosts) = hosts_of(database);
     }
 
     /// How a host is reached.
-    pub fn host(&self, number: usize) -> Arc<Database> {
+    pub fn host(&self, number: usize) -> Arc<DatabaseConfig> {
         Arc::clone(&lock(&self.hosts)[number])
     }
 
@@ -320,7 +320,7 @@ impl Lag {
 }
 
 /// The hosts of a database, each by itself.
-fn hosts_of(database: &Database) -> Vec<Arc<Database>> {
+fn hosts_of(database: &DatabaseConfig) -> Vec<Arc<DatabaseConfig>> {
     (0..database.standby_names().len()).filter_map(|host| database.on_host(host)).map(Arc::new).collect()
 }
 

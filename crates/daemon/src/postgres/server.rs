@@ -2,7 +2,7 @@
 
 use super::pool::{Pool, PoolState};
 use super::relay::ServerState;
-use crate::config::{Database, TargetSession, addresses};
+use crate::config::{DatabaseConfig, TargetSession, addresses};
 use crate::limits::{CANCEL_AGAIN, FAILOVER_PAUSE, FAILOVER_PAUSE_MOST, RESET_TIMEOUT, SERVER_STATEMENTS};
 use crate::pool::ServerConnection;
 use crate::secret::Secret;
@@ -133,7 +133,7 @@ impl Server {
     /// # Errors
     /// [`NotOpened`] with the reason, such as the server's own.
     pub async fn connect(
-        database: &Database,
+        database: &DatabaseConfig,
         parameters: &[(String, String)],
         password: Option<&Secret>,
     ) -> Result<Self, NotOpened> {
@@ -154,7 +154,7 @@ impl Server {
     }
 
     async fn open_once(
-        database: &Database,
+        database: &DatabaseConfig,
         parameters: &[(String, String)],
         password: Option<&Secret>,
     ) -> Result<Self, NotOpened> {
@@ -182,7 +182,7 @@ impl Server {
 
     /// The first address of a host that will do.
     async fn open_at(
-        database: &Database,
+        database: &DatabaseConfig,
         (host, port): (&str, u16),
         wanted: TargetSession,
         parameters: &[(String, String)],
@@ -225,7 +225,7 @@ impl Server {
     }
 
     async fn log_in(
-        database: &Database,
+        database: &DatabaseConfig,
         host: &str,
         address: &Address,
         parameters: &[(String, String)],
@@ -561,7 +561,7 @@ mod tests {
             let listener = UnixListener::bind(&path).unwrap();
             let serving = thread::spawn(move || older_server(listener, is_standby));
             let entry = format!("host = {folder:?}\ntarget_session_attrs = {wanted:?}\nqueue_wait = 0.01");
-            let database = Database::of_client(&entry).unwrap();
+            let database = DatabaseConfig::of_client(&entry).unwrap();
             let parameters = ["user", "database"].map(|name| (name.to_owned(), "jo".to_owned()));
             let opened = Server::connect(&database, &parameters, None).await;
             assert_eq!(opened.is_ok(), fits, "{wanted} {is_standby}: {:?}", opened.err());

@@ -53,7 +53,7 @@ pub async fn serve(
         Err(ended) => return (client, Err(ended)),
     };
     let clock = hub.clock(&pool);
-    let mut session = Box::new(Session {
+    let mut session = Box::new(ClientSession {
         client,
         relay,
         standbys: hub.standbys.of(&pool, hub),
@@ -158,7 +158,7 @@ async fn first_welcome(pool: &Pool, mut lent: Lent, settings: &Parameters) -> Re
     Ok(Arc::new(parameters))
 }
 
-struct Session {
+struct ClientSession {
     client: Client,
     relay: Relay,
     /// Where its server connection is from, or was last.
@@ -192,7 +192,7 @@ struct Session {
     asked: bool,
 }
 
-impl Session {
+impl ClientSession {
     /// Serves the client on the threads that call this, as long as it belongs there.
     async fn run(mut self: Box<Self>) -> (Box<Self>, Result<Stopped, Ended>) {
         self.come_here();

@@ -2,7 +2,7 @@
 
 use super::lag::Lag;
 use super::pool::Pool;
-use crate::config::{Config, Database, PoolMode};
+use crate::config::{Config, DatabaseConfig, PoolMode};
 use crate::hub::Hub;
 use crate::lock;
 use crate::pool::Key;
@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 /// Those of one pool.
 #[derive(Debug)]
 pub struct Standbys {
-    database: Arc<Database>,
+    database: Arc<DatabaseConfig>,
     /// In the order of the hosts, of which one is the primary.
     pools: Vec<Arc<Pool>>,
     lag: Arc<Lag>,
@@ -102,7 +102,7 @@ mod tests {
         let hub = Hub::new(Config::default(), Handle::current(), watch::channel(Leaving::Nobody).1);
         let of = |startup: &[(&str, &str)], more: &str| {
             let entry = format!("host = 'one,other'\nstandby_reads = true\n{more}");
-            let database = Arc::new(Database::of_client(&entry).unwrap());
+            let database = Arc::new(DatabaseConfig::of_client(&entry).unwrap());
             let startup = startup.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
             let key = Key { name: "app".into(), of_client: false, startup, password: None, standby: None };
             let pool = Arc::new(Pool::new(
@@ -142,7 +142,7 @@ mod tests {
     #[tokio::test]
     async fn who_asks_for_lag_follows_numbers_that_are_changed() {
         let read =
-            |more: &str| Database::of_client(&format!("host = 'one,other'\nstandby_reads = true\n{more}")).unwrap();
+            |more: &str| DatabaseConfig::of_client(&format!("host = 'one,other'\nstandby_reads = true\n{more}")).unwrap();
         let of = |database| {
             let mut config = Config::default();
             config.databases.insert("app".to_owned(), database);

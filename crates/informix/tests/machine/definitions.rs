@@ -4,13 +4,13 @@
 use crate::machine::side_by_side::{
     SELECT, ask, count, describe_duplicates, described, done, ends, opened, row, rows, warm,
 };
-use crate::support::session::{EOT, Session};
+use crate::support::session::{EOT, Conversation};
 use headrace_core::{IfUnsent, Modes, Verb};
 use headrace_informix::machine::Request;
 use headrace_testkit::{TestValue as V, Trace, unhex};
 
 /// Replies to the preparation, execution and release of a definition.
-fn define(session: &mut Session) {
+fn define(session: &mut Conversation) {
     let received = session.execute("create temp table t (a int)", Vec::new(), false);
     let ok = "000f000000000000000000000000000000370000000100000001000c";
     session.feed(&unhex(&format!("0008002d0009000000000000000000000000{ok}"))).unwrap();

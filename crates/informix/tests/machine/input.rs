@@ -1,6 +1,6 @@
 //! The types of an UPDATE's parameters: requested once, before its first row is bound.
 
-use crate::support::session::{EOT, Session};
+use crate::support::session::{EOT, Conversation};
 use headrace_core::Session as _;
 use headrace_testkit::{TestValue as V, unhex};
 
@@ -24,7 +24,7 @@ fn row(first: &'static str, others: &'static str) -> Vec<V> {
 
 #[test]
 pub fn text_that_is_too_long_for_a_column_is_refused_and_that_of_a_comparison_is_not() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let taken = session.execute(UPDATE, row("abc ", "longer"), false);
     session.sent();
     session.feed(&hex(DESCRIBED)).unwrap();
@@ -49,7 +49,7 @@ pub fn text_that_is_too_long_for_a_column_is_refused_and_that_of_a_comparison_is
 
 #[test]
 pub fn without_a_reply_the_statement_is_executed_unchanged() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = session.execute(UPDATE, row("abcd", ""), false);
     session.feed(&hex(DESCRIBED)).unwrap();
     session.feed(&hex("000dff37000000000000 0000000c")).unwrap();
@@ -60,7 +60,7 @@ pub fn without_a_reply_the_statement_is_executed_unchanged() {
 
 #[test]
 pub fn an_interrupt_that_hits_the_query_for_types_ends_the_statement_and_it_is_sent_again() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = session.execute(UPDATE, row("abc", ""), false);
     session.feed(&hex(DESCRIBED)).unwrap();
     session.sent();
@@ -72,7 +72,7 @@ pub fn an_interrupt_that_hits_the_query_for_types_ends_the_statement_and_it_is_s
 
 #[test]
 pub fn a_discarded_update_binds_nothing() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     session.execute(UPDATE, row("abc", ""), false);
     session.feed(&hex(DESCRIBED)).unwrap();
     assert!(session.sent().ends_with(&ASKED));

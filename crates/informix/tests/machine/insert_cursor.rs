@@ -1,7 +1,7 @@
 //! Insert cursors: a row that is put equals the row that a fetch returns, and a batch is atomic whatever a server
 //! replies.
 
-use crate::support::session::{EOT, Session};
+use crate::support::session::{EOT, Conversation};
 use crate::support::{bytes, completion, fields};
 use headrace_core::Session as _;
 use headrace_informix::capabilities::Capabilities;
@@ -110,7 +110,7 @@ pub fn wide_blanks_are_not_worth_it() {
 }
 
 /// A batch of three rows, its statement described and the BEGIN before it answered.
-fn batch(session: &mut Session) -> Shared {
+fn batch(session: &mut Conversation) -> Shared {
     session.rewinds = true;
     let received = session.batch(3, false);
     session.sent();
@@ -124,7 +124,7 @@ fn batch(session: &mut Session) -> Shared {
 }
 
 /// The insert cursor failed: it is rolled back, and the rows are sent with another strategy.
-fn repeated(session: &mut Session) {
+fn repeated(session: &mut Conversation) {
     let sent = session.sent();
     assert!(sent.starts_with(&["SQ_RBWORK", "SQ_EOT", "SQ_BEGIN", "SQ_EOT"]), "{sent:?}");
     assert_eq!((sent.count(&["SQ_EXECUTE"]), sent.count(&["SQ_PUT"])), (3, 0), "{sent:?}");
@@ -145,7 +145,7 @@ pub fn a_batch_is_put_whatever_way_the_server_counts() {
         (EOT.to_owned(), format!("{}000c", done(3))),
         (format!("{}003700000001000000010 00c", done(3)).replace(' ', ""), EOT.to_owned()),
     ] {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         let received = batch(&mut session);
         session.feed(&unhex(&put)).unwrap();
         session.feed(&unhex(&closed)).unwrap();
@@ -169,7 +169,7 @@ pub fn whatever_fails_at_an_insert_cursor_is_repeated_without_one() {
         (format!("{}000c", done(2)), EOT.to_owned()),
         (EOT.to_owned(), EOT.to_owned()),
     ] {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         let received = batch(&mut session);
         session.feed(&unhex(&put)).unwrap();
         session.feed(&unhex(&closed)).unwrap();
@@ -182,7 +182,7 @@ pub fn whatever_fails_at_an_insert_cursor_is_repeated_without_one() {
         assert!(!session.machine.in_transaction());
 
         // Or the server accepts them, and the strategy is not tried again.
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         let received = batch(&mut session);
         session.feed(&unhex(&put)).unwrap();
         session.feed(&unhex(&closed)).unwrap();
@@ -203,7 +203,7 @@ pub fn whatever_fails_at_an_insert_cursor_is_repeated_without_one() {
 #[test]
 pub fn locks_and_interrupts_are_not_tried_twice() {
     for error in ["ff2b0000000000000000", "ff0dff66000000000000", "ff0cff71000000000000"] {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         let received = batch(&mut session);
         session.feed(&unhex(&format!("001200000002{}000c", error))).unwrap();
         session.feed(&unhex(EOT)).unwrap();
@@ -215,7 +215,7 @@ pub fn locks_and_interrupts_are_not_tried_twice() {
 
 #[test]
 pub fn a_batch_that_cannot_be_undone_ends_the_connection() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     batch(&mut session);
     session.feed(&unhex("001200000000fef4ff9c000000000000000c")).unwrap();
     session.feed(&unhex(EOT)).unwrap();

@@ -2,7 +2,7 @@
 //! hit.
 
 use crate::support::bytes;
-use crate::support::session::{EOT, Session};
+use crate::support::session::{EOT, Conversation};
 use headrace_core::{Discarded, IfUnsent, Interrupt, Modes, Session as _, Verb};
 use headrace_informix::machine::Request;
 use headrace_testkit::{TestValue as V, unhex};
@@ -14,8 +14,8 @@ const DONE: &str = "000f000000000000000000000000000000370000000100000001000c";
 const PONG: &str = "003500014100000c";
 
 /// A session that works on a query.
-fn busy() -> Session {
-    let mut session = Session::start();
+fn busy() -> Conversation {
+    let mut session = Conversation::start();
     session.execute(SELECT, vec![V::Int(0)], false);
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
     session.sent();
@@ -63,7 +63,7 @@ pub fn what_comes_after_it_is_interrupted_once_the_server_has_had_time_to_read_i
 /// The server reads the urgent byte before the group that executes the statement, so that the statement goes on.
 #[test]
 pub fn one_that_was_read_while_the_statement_was_prepared_is_followed_by_another() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let now = Instant::now();
     session.execute(SELECT, vec![V::Int(0)], false);
     assert_eq!(session.machine.interrupt(now), Interrupt::Send);
@@ -87,7 +87,7 @@ pub fn one_without_effect_is_followed_by_another_while_a_ping_is_on_its_way() {
 
 #[test]
 pub fn nothing_is_interrupted_where_nothing_runs() {
-    assert_eq!(Session::start().machine.interrupt(Instant::now()), Interrupt::Needless);
+    assert_eq!(Conversation::start().machine.interrupt(Instant::now()), Interrupt::Needless);
 }
 
 #[test]
@@ -99,7 +99,7 @@ pub fn what_ends_a_block_is_not_interrupted() {
         (Verb::Release("s".into()), 1),
     ];
     for (verb, groups) in ends {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         session.ask(Request::Verb(Verb::Begin(Modes::default())), vec![], vec![]);
         session.feed(&unhex(DONE)).unwrap();
         session.ask(Request::Verb(verb.clone()), vec![], vec![]);

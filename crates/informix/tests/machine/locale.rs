@@ -1,7 +1,7 @@
 //! A statement that opens another database: the query for its code set comes before anything else is sent.
 
 use crate::support::bytes;
-use crate::support::session::Session;
+use crate::support::session::Conversation;
 use headrace_core::Session as _;
 use headrace_informix::codeset::CodeSet;
 use headrace_testkit::{TestValue as V, Trace, unhex};
@@ -25,7 +25,7 @@ fn hex(text: &str) -> Vec<u8> {
 
 #[test]
 pub fn the_code_set_of_a_database_that_is_opened_is_queried_until_it_is_known() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let opened = session.execute("database other", vec![], false);
     let next = session.execute("insert into t values (?)", vec![V::text("\u{20ac}")], false);
     session.sent();
@@ -51,7 +51,7 @@ pub fn the_code_set_of_a_database_that_is_opened_is_queried_until_it_is_known() 
 
 #[test]
 pub fn a_database_that_is_not_opened_changes_nothing() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let refused = session.execute("database other", vec![], false);
     session.feed(&hex(DESCRIBED)).unwrap();
     session.feed(&hex("000dfeb7ff910000000000046e6f6e65000c")).unwrap();

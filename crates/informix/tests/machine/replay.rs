@@ -1,7 +1,7 @@
 //! Conversations replayed into the machine, cut and split at every byte: never a panic, never a wrong row, and every
 //! response handler receives its outcome.
 
-use crate::support::session::{EOT, NEXT_BLOCK, Session, greeting};
+use crate::support::session::{EOT, NEXT_BLOCK, Conversation, greeting};
 use crate::support::{bytes, completion};
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{Discarded, IfUnsent, Modes, Session as _, Verb};
@@ -21,7 +21,7 @@ pub fn a_session_is_set_up_whatever_the_split() {
     let whole = greeting();
     let total: usize = whole.iter().map(Vec::len).sum();
     for cut in 1..total {
-        let mut session = Session::new();
+        let mut session = Conversation::new();
         let mut left = cut;
         for reply in &whole {
             let at = left.min(reply.len());
@@ -41,10 +41,10 @@ pub fn a_refused_login_has_the_servers_reason() {
     packet[2] = 3;
     let at = packet.windows(2).position(|w| w == [0, 0x66]).unwrap();
     packet[at + 8..at + 10].copy_from_slice(&(-951i16).to_be_bytes());
-    let mut session = Session::new();
+    let mut session = Conversation::new();
     assert!(session.feed(&packet).is_err());
     assert_eq!(session.machine.closing_error().unwrap().sqlcode, -951);
-    let mut session = Session::new();
+    let mut session = Conversation::new();
     session.feed(&greeting()[0]).unwrap();
     let refused = [bytes("reply", "connect_004"), unhex(EOT), unhex("000dfeb7ff910000000000046e6f6e65000c")].concat();
     assert!(session.feed(&refused).is_err());
@@ -55,7 +55,7 @@ pub fn a_refused_login_has_the_servers_reason() {
 pub fn a_select_split_at_every_byte_yields_the_same_rows_in_two_round_trips() {
     let (described, rows) = (bytes("reply", "prep_select_032"), bytes("reply", "prep_select_036"));
     for cut in 0..=described.len() + rows.len() {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         let received = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
         let prepared = ["SQ_PREPARE select a from t where a > ?", "SQ_NDESCRIBE", "SQ_WANTDONE", "SQ_EOT"];
         assert_eq!(session.sent(), prepared);
@@ -81,7 +81,7 @@ pub fn a_select_split_at_every_byte_yields_the_same_rows_in_two_round_trips() {
 pub fn a_reply_cut_at_every_byte_yields_no_wrong_row_and_an_outcome() {
     let (described, rows) = (bytes("reply", "prep_select_032"), bytes("reply", "prep_select_036"));
     for cut in 0..described.len() + rows.len() {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         let received = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
         session.feed(&described[..cut.min(described.len())]).unwrap();
         session.feed(&rows[..cut.saturating_sub(described.len())]).unwrap();
@@ -98,7 +98,7 @@ pub fn every_byte_changed_ends_in_an_answer_or_an_error() {
     let reply = [bytes("reply", "prep_select_032"), bytes("reply", "prep_select_036")].concat();
     for at in 0..reply.len() {
         for flip in [1u8, 0x80, 0xff] {
-            let mut session = Session::start();
+            let mut session = Conversation::start();
             let received = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
             let mut wrong = reply.clone();
             wrong[at] ^= flip;
@@ -114,7 +114,7 @@ pub fn every_byte_changed_ends_in_an_answer_or_an_error() {
 
 #[test]
 pub fn known_statements_are_pipelined_and_not_prepared_again() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let first = session.execute("insert into t values (?,?,?)", vec![V::Int(1), V::Null, V::decimal("1.5")], false);
     session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
     session.feed(&bytes("reply", "insert_int_str_dec_026")).unwrap();
@@ -159,7 +159,7 @@ fn batch_replies(sent: &Trace, bad: usize, on: bool) -> Vec<u8> {
 pub fn a_failed_batch_names_its_row_and_leaves_nothing_whatever_the_server_does_in_its_group() {
     for (bad, rows) in [(0, 100), (500, 1000), (99, 100), (2999, 3000)] {
         for on in [false, true] {
-            let mut session = Session::start();
+            let mut session = Conversation::start();
             let received = session.batch(rows, false);
             session.sent();
             session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
@@ -179,7 +179,7 @@ pub fn a_failed_batch_names_its_row_and_leaves_nothing_whatever_the_server_does_
 
 #[test]
 pub fn a_good_batch_is_committed_once_and_counted() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = session.batch(3000, false);
     session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
     let sent = session.sent();
@@ -195,8 +195,8 @@ pub fn a_good_batch_is_committed_once_and_counted() {
 const INTERRUPTED: &str = "000dff2b0000000000000000000c";
 
 /// A batch of three rows whose second fails, up to the ROLLBACK that was sent.
-fn batch_being_rolled_back() -> (Session, headrace_testkit::Shared) {
-    let mut session = Session::start();
+fn batch_being_rolled_back() -> (Conversation, headrace_testkit::Shared) {
+    let mut session = Conversation::start();
     let received = session.batch(3, false);
     session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
     session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
@@ -230,7 +230,7 @@ pub fn a_batch_that_cannot_be_rolled_back_ends_the_connection() {
 #[test]
 pub fn a_batch_whose_commit_fails_is_rolled_back() {
     for after in [false, true] {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         let received = session.batch(3, false);
         session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
         session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
@@ -252,7 +252,7 @@ pub fn a_batch_whose_commit_fails_is_rolled_back() {
 
 #[test]
 pub fn a_batch_inside_a_transaction_is_guarded_by_a_savepoint() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     session.ask(Request::Verb(Verb::Begin(Modes::default())), Vec::new(), Vec::new());
     session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
     let received = session.batch(10, true);
@@ -270,7 +270,7 @@ pub fn a_batch_inside_a_transaction_is_guarded_by_a_savepoint() {
 
 #[test]
 pub fn a_bad_value_in_a_batch_of_which_nothing_was_sent_names_its_row() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let mut rows: Vec<Vec<V>> = (0..5).map(|i| vec![V::Int(i), V::Null, V::Null]).collect();
     rows[3][2] = V::decimal("NaN");
     let request =
@@ -298,7 +298,7 @@ pub fn a_bad_value_in_a_batch_of_which_nothing_was_sent_names_its_row() {
 
 #[test]
 pub fn a_transaction_begins_with_the_first_statement_that_needs_one() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     session.execute("select a from t where a > ?", vec![V::Int(0)], true);
     session.sent();
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
@@ -317,7 +317,7 @@ pub fn a_transaction_begins_with_the_first_statement_that_needs_one() {
 
 #[test]
 pub fn rows_come_in_blocks_and_the_next_is_requested_before_the_last_has_come() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
     session.sent();
@@ -352,7 +352,7 @@ pub fn rows_come_in_blocks_and_the_next_is_requested_before_the_last_has_come() 
 
 #[test]
 pub fn rows_and_their_end_in_one_piece_are_not_requested_twice() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
     session.sent();
@@ -364,7 +364,7 @@ pub fn rows_and_their_end_in_one_piece_are_not_requested_twice() {
 
 #[test]
 pub fn a_discarded_select_is_read_to_the_end_of_its_block_and_closed() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = session.execute("select a from t where a > ?", vec![V::Int(0)], false);
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
     session.feed(&unhex("000e00000000000400000001")).unwrap();
@@ -385,7 +385,7 @@ pub fn a_discarded_select_is_read_to_the_end_of_its_block_and_closed() {
 pub fn text_values_are_fetched_after_their_rows() {
     let (described, rows) = (bytes("reply", "srv_t2_text_157"), bytes("reply", "srv_t2_text_159"));
     let value = unhex("002700036162630000270001640000270000000c");
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = session.execute("select i,t from texts", Vec::new(), false);
     session.feed(&described).unwrap();
     session.sent();
@@ -400,7 +400,7 @@ pub fn text_values_are_fetched_after_their_rows() {
 
 #[test]
 pub fn a_statement_older_than_its_table_is_prepared_again() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     session.execute("select a from t where a > ?", vec![V::Int(0)], false);
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
     session.feed(&bytes("reply", "prep_select_036")).unwrap();
@@ -419,7 +419,7 @@ pub fn a_statement_older_than_its_table_is_prepared_again() {
 #[test]
 pub fn unexpected_messages_end_the_connection() {
     for unasked in ["000f0000000000010000000000000000000c", "000e00000000000400000001", "00ff", "000c"] {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         assert!(session.feed(&unhex(unasked)).is_err(), "{unasked}");
     }
 }

@@ -1,7 +1,7 @@
 //! Queries of a pipeline: sent before the earlier ones are answered, and never with rows of one another.
 
 use crate::support::bytes;
-use crate::support::session::{EOT, NEXT_BLOCK, Session};
+use crate::support::session::{EOT, NEXT_BLOCK, Conversation};
 use headrace_core::{Discarded, IfUnsent, Modes, Session as _, Verb};
 use headrace_informix::machine::Request;
 use headrace_testkit::{Shared, TestValue as V, Trace, unhex};
@@ -38,8 +38,8 @@ pub fn count(sent: &Trace, id: u8, message: &str) -> usize {
 }
 
 /// A session that has prepared the query as statement 0.
-pub fn warm() -> Session {
-    let mut session = Session::start();
+pub fn warm() -> Conversation {
+    let mut session = Conversation::start();
     session.execute(SELECT, vec![V::Int(0)], false);
     session.feed(&described(0)).unwrap();
     session.feed(&[row(1), done(1)].concat()).unwrap();
@@ -49,7 +49,7 @@ pub fn warm() -> Session {
 }
 
 /// One that has also prepared another query, as statement 1: the two need no duplicates to run concurrently.
-fn warm_twice() -> Session {
+fn warm_twice() -> Conversation {
     let mut session = warm();
     session.execute(OTHER, vec![V::Int(0)], false);
     session.feed(&described(1)).unwrap();
@@ -58,12 +58,12 @@ fn warm_twice() -> Session {
     session
 }
 
-pub fn ask(session: &mut Session, parameters: std::ops::Range<i64>) -> Vec<SharedReplies> {
+pub fn ask(session: &mut Conversation, parameters: std::ops::Range<i64>) -> Vec<SharedReplies> {
     parameters.map(|n| session.execute(SELECT, vec![V::Int(n)], false)).collect()
 }
 
 /// Answers the first of many with one row, and describes the four duplicates that were prepared for the others.
-pub fn describe_duplicates(session: &mut Session) {
+pub fn describe_duplicates(session: &mut Conversation) {
     session.feed(&[row(1), done(1)].concat()).unwrap();
     session.feed(&(1..=4).flat_map(described).collect::<Vec<u8>>()).unwrap();
 }
@@ -140,7 +140,7 @@ pub fn a_long_result_is_read_on_after_the_others_and_goes_to_its_own_request() {
         let insert = session.execute("insert into t values (?,?,?)", vec![V::Int(1), V::Null, V::Null], false);
         let sent = session.sent();
         assert!(opened(&sent, 0, 7).is_some() && opened(&sent, 1, 8).is_some(), "{sent:?}");
-        let say = |session: &mut Session, bytes: Vec<u8>| {
+        let say = |session: &mut Conversation, bytes: Vec<u8>| {
             let pieces: Vec<&[u8]> = if split { bytes.chunks(1).collect() } else { vec![&bytes] };
             for piece in pieces {
                 session.feed(piece).unwrap();
@@ -304,7 +304,7 @@ pub fn the_abandoned_end_of_a_block_is_sent() {
         (Verb::Rollback(IfUnsent::RollBack), true),
         (Verb::Commit(IfUnsent::Forget), false),
     ] {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         session.ask(Request::Verb(Verb::Begin(Modes::default())), Vec::new(), Vec::new());
         session.feed(&unhex(EOT)).unwrap();
         session.sent();

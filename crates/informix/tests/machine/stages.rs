@@ -2,7 +2,7 @@
 //! at different times.
 
 use crate::support::bytes;
-use crate::support::session::{EOT, Session};
+use crate::support::session::{EOT, Conversation};
 use headrace_core::{Discarded, IfUnsent, Modes, Protocol, Session as _, TransactionStatus, Verb};
 use headrace_informix::machine::{Declare, Request};
 use headrace_testkit::{TestValue as V, unhex};
@@ -19,8 +19,8 @@ fn done(rows: u32) -> Vec<u8> {
 }
 
 /// A session whose cursor 7 is open.
-fn declared() -> Session {
-    let mut session = Session::start();
+fn declared() -> Conversation {
+    let mut session = Conversation::start();
     let declare = Declare {
         cursor: 7,
         sql: SELECT.into(),
@@ -49,7 +49,7 @@ pub fn rows_of_an_open_cursor_are_fetched_by_further_requests() {
 
 #[test]
 pub fn a_statement_that_is_only_prepared_is_described_and_not_executed() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = session.ask(Request::Prepare { sql: SELECT.into() }, vec![], vec![]);
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
     assert_eq!((received.get().columns.len(), received.get().end.as_deref()), (1, Some("done")));
@@ -66,7 +66,7 @@ pub fn nothing_is_sent_for_a_cursor_that_is_not_open() {
 
 #[test]
 pub fn a_row_that_fails_stops_the_rows_after_it() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = session.batch(30_000, false);
     session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
     session.feed(&bytes("reply", "srv_t2_tx_056")).unwrap();
@@ -82,8 +82,8 @@ pub fn a_row_that_fails_stops_the_rows_after_it() {
 }
 
 /// A query of which a first block of many rows has come, and the next ones were requested.
-fn reading_ahead() -> Session {
-    let mut session = Session::start();
+fn reading_ahead() -> Conversation {
+    let mut session = Conversation::start();
     session.execute(SELECT, vec![V::Int(0)], false);
     session.feed(&bytes("reply", "prep_select_032")).unwrap();
     session.feed(&rows(0..9000)).unwrap();
@@ -110,7 +110,7 @@ pub fn a_query_that_is_abandoned_between_two_blocks_requests_no_more() {
 
 #[test]
 pub fn a_query_that_is_abandoned_before_its_values_are_requested_is_closed() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     session.execute("select i,t from texts", Vec::new(), false);
     session.feed(&bytes("reply", "srv_t2_text_157")).unwrap();
     session.sent();
@@ -151,7 +151,7 @@ const UPDATE: &str = "000800060000000000000000000000000000000f000000000000000000
 pub fn nothing_follows_an_error_that_ends_the_transaction_of_a_block() {
     // SQ_XACTSTAT 3 before an error; an error that is known to do it.
     for reply in ["0063000300000001 000dff00000000000000 0000000c", "000dfe36000000000000 0000000c"] {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         session.machine.requests().block().store(1, std::sync::atomic::Ordering::SeqCst);
         let begun = session.ask(Request::Verb(Verb::Begin(Modes::default())), Vec::new(), Vec::new());
         session.feed(&unhex(BEGUN)).unwrap();

@@ -14,7 +14,7 @@ pub const EOT: &str = "000c";
 pub const NEXT_BLOCK: [&str; 3] = ["SQ_ID 0", "SQ_NFETCH 131072", "SQ_EOT"];
 
 /// A machine, and its input and output.
-pub struct Session {
+pub struct Conversation {
     /// The machine.
     pub machine: Machine<TestHandler>,
     read_buffer: ReadBuffer,
@@ -34,7 +34,7 @@ pub fn greeting() -> Vec<Vec<u8>> {
     ]
 }
 
-impl Session {
+impl Conversation {
     /// Before its login.
     pub fn new() -> Self {
         let mut write_buffer = WriteBuffer::new();

@@ -32,7 +32,7 @@ use super::pending::{Failure, Stage};
 use super::reply::Kind;
 use super::request::{AsText, BatchStrategy, Execute, Rows, may_load};
 use super::send::write_row;
-use super::session::Session;
+use super::session::SessionState;
 use super::stage::{BATCH_TRANSITIONS, BatchEvent, Event, Phase};
 use super::statement::Statement;
 use super::table::{AS_BEFORE, STRICTLY};
@@ -195,7 +195,7 @@ impl Batch {
     }
 
     /// The batch of a statement that is known.
-    pub fn new(execute: &Execute, statement: &Statement, session: &Session) -> Self {
+    pub fn new(execute: &Execute, statement: &Statement, session: &SessionState) -> Self {
         let frame = match statement.id {
             Some(statement_id) if statement.params > 0 && offers_bulk(execute, session) => {
                 let lists = session.lists(&execute.sql);
@@ -215,7 +215,7 @@ impl Batch {
 
     /// The table of an INSERT whose rows may be sent together, and the statement if they would be joined; in bulk
     /// otherwise.
-    pub fn insert(execute: &Execute, session: &Session) -> Option<(Table, Option<Insert>)> {
+    pub fn insert(execute: &Execute, session: &SessionState) -> Option<(Table, Option<Insert>)> {
         let Rows::Batch { strategy, .. } = execute.rows else { return None };
         if strategy == BatchStrategy::Pipelined {
             return None;
@@ -228,7 +228,7 @@ impl Batch {
     }
 
     /// The batch of a statement that needs no preparing, because its rows are joined.
-    pub fn without_preparing(execute: &Execute, insert: Insert, session: &Session) -> Self {
+    pub fn without_preparing(execute: &Execute, insert: Insert, session: &SessionState) -> Self {
         let frame = Frame::Insert { insert, lists: session.lists(&execute.sql) };
         Self::begin(execute, Some(frame), usize::MAX)
     }
@@ -255,7 +255,7 @@ impl Batch {
 
 /// Returns true if COM_STMT_BULK_EXECUTE is requested, offered by the server, and possible for this statement. The
 /// server refuses it for statements that return rows.
-fn offers_bulk(execute: &Execute, session: &Session) -> bool {
+fn offers_bulk(execute: &Execute, session: &SessionState) -> bool {
     let wanted = matches!(execute.rows, Rows::Batch { strategy: BatchStrategy::Auto | BatchStrategy::Bulk, .. });
     if !wanted
         || execute.text == AsText::Always

@@ -16,7 +16,7 @@
 
 use super::pending::PendingRequest;
 use super::reply::Kind;
-use super::session::Session;
+use super::session::SessionState;
 use super::{Machine, MyHandler};
 use crate::packets::capabilities::Capabilities;
 use crate::packets::reply::StateChange;
@@ -65,7 +65,7 @@ impl Default for Charsets {
     }
 }
 
-impl Session {
+impl SessionState {
     fn charset(&self, name: &str) -> &str {
         self.variables.get(name).map_or(OWN, String::as_str)
     }

@@ -30,7 +30,7 @@ mod wire;
 pub use request::{AsText, BatchStrategy, Execute, Request, Rows, VerbStatement};
 pub use reservation::Guarding;
 pub use run::RowPackets;
-pub use session::Session;
+pub use session::SessionState;
 pub use stage::{BATCH_TRANSITIONS, BatchEvent, BatchState, Event, State, TRANSITIONS};
 pub use startup::{Options, Tls};
 pub use statement::{Columns, Statement};
@@ -112,7 +112,7 @@ pub struct Machine<H: ResponseHandler> {
     /// What is known of tables.
     tables: Tables,
     autocommit: Autocommit,
-    session: Session,
+    session: SessionState,
     closing_error: Option<ServerError>,
 }
 
@@ -140,7 +140,7 @@ impl<H: MyHandler> Machine<H> {
             charsets: Charsets::default(),
             tables: Tables::default(),
             autocommit: Autocommit::AsReported,
-            session: Session::default(),
+            session: SessionState::default(),
             closing_error: None,
         })
     }
@@ -197,7 +197,7 @@ impl<H: MyHandler> Machine<H> {
     }
 
     /// The session as the server last reported it.
-    pub fn session(&self) -> &Session {
+    pub fn session(&self) -> &SessionState {
         &self.session
     }
 

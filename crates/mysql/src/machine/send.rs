@@ -6,7 +6,7 @@ use super::block::Autocommit;
 use super::pending::{Failure, PendingRequest, Stage, Used};
 use super::reply::{Expect, Kind};
 use super::request::{AsText, Execute, Request, Rows, VerbStatement};
-use super::session::Session;
+use super::session::SessionState;
 use super::stage::{Event, State};
 use super::statement::Statement;
 use super::table::Together;
@@ -421,7 +421,7 @@ impl<H: MyHandler> Machine<H> {
 /// is appended on an error.
 pub(super) fn write_row<H: MyHandler>(
     wire: &mut Wire,
-    session: &Session,
+    session: &SessionState,
     handler: &mut H,
     statement: &Statement,
     flags: u8,
@@ -448,7 +448,7 @@ pub(super) fn write_row<H: MyHandler>(
 /// appended on an error.
 fn write_text<H: MyHandler>(
     wire: &mut Wire,
-    session: &Session,
+    session: &SessionState,
     handler: &mut H,
     statement: &Statement,
     command: Command,
@@ -497,7 +497,7 @@ struct Execution<'a> {
 /// Sends COM_STMT_EXECUTE. `lists` selects how a list is sent as a parameter.
 fn write_execute<H: ResponseHandler>(
     wire: &mut Wire,
-    session: &Session,
+    session: &SessionState,
     handler: &mut H,
     execution: Execution<'_>,
     lists: impl Fn(usize) -> Lists,

@@ -26,7 +26,7 @@ pub(super) struct DoubtfulTransaction {
 
 /// The session as the server last reported it.
 #[derive(Clone, Debug, Default)]
-pub struct Session {
+pub struct SessionState {
     /// The server's version.
     pub server_version: String,
     /// Its first three numbers.
@@ -68,7 +68,7 @@ pub struct Session {
     pub transaction_characteristics: Option<String>,
 }
 
-impl Session {
+impl SessionState {
     /// Returns true if a transaction is open, as of the last reply. After an error that may have ended it, it counts as
     /// open.
     pub fn in_transaction(&self) -> bool {

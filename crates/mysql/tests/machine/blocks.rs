@@ -1,7 +1,7 @@
 //! Blocks whose transaction the server has ended: after a deadlock, and after errors of which only the status shows it.
 
 use crate::machine::conversations::{Script, mysql8, packet, reply, session};
-use crate::support::session::Session;
+use crate::support::session::Conversation;
 use headrace_core::{IfUnsent, Protocol as _, Session as _, TransactionStatus, Verb};
 use headrace_mysql::machine::{AsText, Execute, Machine, Request, Rows};
 use headrace_testkit::Shared;
@@ -25,7 +25,7 @@ fn err(code: u16) -> Vec<u8> {
 }
 
 /// A session whose block has begun.
-fn in_block() -> Session<Script> {
+fn in_block() -> Conversation<Script> {
     let mut session = session(mysql8());
     session.machine.requests().block().store(1, Ordering::SeqCst);
     verb(&mut session, Verb::Begin(headrace_core::Modes::default()));
@@ -34,18 +34,18 @@ fn in_block() -> Session<Script> {
     session
 }
 
-fn verb(session: &mut Session<Script>, verb: Verb) -> Shared {
+fn verb(session: &mut Conversation<Script>, verb: Verb) -> Shared {
     let mut requests = Machine::<crate::support::TestHandler>::of_verb(&verb).expect("MySQL has it");
     session.ask(requests.remove(0), vec![], vec![]).1
 }
 
-fn text(session: &mut Session<Script>, sql: &str) -> Shared {
+fn text(session: &mut Conversation<Script>, sql: &str) -> Shared {
     let execute = Execute { sql: sql.into(), rows: Rows::One, text: AsText::Always, cursor: None };
     session.ask(Request::Execute(execute), vec![], vec![]).1
 }
 
 /// Receives these replies, and sends what follows from each.
-fn answer<const N: usize>(session: &mut Session<Script>, replies: [Vec<u8>; N]) {
+fn answer<const N: usize>(session: &mut Conversation<Script>, replies: [Vec<u8>; N]) {
     session.peer.replies.extend(replies);
     session.run().expect("the server keeps to the protocol");
 }

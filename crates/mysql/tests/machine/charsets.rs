@@ -1,7 +1,7 @@
 //! The character sets of the session: set by a statement, compared with what the server reports, or asked for.
 
 use super::conversations::*;
-use crate::support::session::Session;
+use crate::support::session::Conversation;
 use headrace_core::FatalKind;
 use headrace_mysql::machine::{Options, Request};
 use headrace_mysql::packets::capabilities::Capabilities;
@@ -14,7 +14,7 @@ fn reported(client: &str, connection: &str, results: &str) -> Vec<u8> {
     reply(&[&reporting(&pairs)])
 }
 
-fn started(capabilities: Capabilities) -> Session<Script> {
+fn started(capabilities: Capabilities) -> Conversation<Script> {
     let replies = vec![greeting("8.4.3", "mysql_native_password", capabilities), packet(2, OK)];
     let mut session = connecting(Options { multi_statements: true, ..options("pw") }, replies);
     session.start().unwrap();
@@ -23,7 +23,7 @@ fn started(capabilities: Capabilities) -> Session<Script> {
 }
 
 /// Executes a text, which the server answers so; returns what was sent.
-fn run(session: &mut Session<Script>, sql: &str, replies: Vec<Vec<u8>>) -> Trace {
+fn run(session: &mut Conversation<Script>, sql: &str, replies: Vec<Vec<u8>>) -> Trace {
     session.peer.replies.extend(replies);
     session.query(sql);
     session.run().unwrap_or_else(|reason| panic!("{sql}: {reason}"));

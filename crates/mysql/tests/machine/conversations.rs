@@ -1,7 +1,7 @@
 //! Conversations written by hand: servers that are not available to these tests (MySQL 5.7 and 8), and servers that
 //! violate the protocol.
 
-use crate::support::session::Session;
+use crate::support::session::Conversation;
 use crate::support::trace;
 use headrace_core::{Certificate, NextStep, Protocol, Session as _, WriteBuffer};
 use headrace_mysql::auth::{Plugin, Secret, ServerKey};
@@ -85,8 +85,8 @@ pub fn options(password: &str) -> Options {
     Options { user: "u".into(), password: Some(Secret(password.into())), ..Options::default() }
 }
 
-pub fn connecting(options: Options, replies: Vec<Vec<u8>>) -> Session<Script> {
-    Session::new(options, Script { received: Vec::new(), replies: replies.into() })
+pub fn connecting(options: Options, replies: Vec<Vec<u8>>) -> Conversation<Script> {
+    Conversation::new(options, Script { received: Vec::new(), replies: replies.into() })
 }
 
 /// The OK packet of a statement after which the server reports that these variables have changed.
@@ -113,7 +113,7 @@ pub fn set_up() -> Vec<u8> {
 }
 
 /// The session after it has logged in and was set up.
-pub fn ready(mut session: Session<Script>) -> Session<Script> {
+pub fn ready(mut session: Conversation<Script>) -> Conversation<Script> {
     session.start().unwrap();
     if session.machine.session().capabilities.contains(Capabilities::SESSION_TRACK) {
         session.peer.replies.push_back(set_up());
@@ -129,7 +129,7 @@ pub fn ready(mut session: Session<Script>) -> Session<Script> {
 }
 
 /// A session with a MySQL that has `capabilities`.
-pub fn session(capabilities: Capabilities) -> Session<Script> {
+pub fn session(capabilities: Capabilities) -> Conversation<Script> {
     let replies = vec![greeting("8.4.3", "mysql_native_password", capabilities), packet(2, OK)];
     ready(connecting(options("pw"), replies))
 }
@@ -473,7 +473,7 @@ pub fn a_stale_statement_in_bulk_is_undone_and_done_again_with_a_fresh_one() {
     let mut session = session(capabilities);
     let insert = "insert into t values (?)";
     let prepared = |id: u8| reply(&[&[0, id, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0], &column("?", 253, 45)]);
-    let run = |session: &mut Session<Script>, replies: Vec<Vec<u8>>| {
+    let run = |session: &mut Conversation<Script>, replies: Vec<Vec<u8>>| {
         let received = session.batch(insert, BatchStrategy::Auto, true, vec![vec![V::Int(7)], vec![V::Int(8)]]);
         session.peer.received.clear();
         session.peer.replies.extend(replies);
@@ -507,7 +507,7 @@ pub fn a_text_that_is_refused_for_the_charset_of_its_parameter_is_written() {
         reply(&[&[&[0xff, 0x94, 0x0f], message.as_bytes()].concat()])
     };
     let ok = || reply(&[OK]);
-    let run = |session: &mut Session<Script>, sql: &str, text: &'static str, replies: Vec<Vec<u8>>| {
+    let run = |session: &mut Conversation<Script>, sql: &str, text: &'static str, replies: Vec<Vec<u8>>| {
         let received = session.execute(sql, vec![V::text(text)]);
         session.peer.received.clear();
         session.peer.replies.extend(replies);
@@ -572,7 +572,7 @@ pub fn a_procedure_that_ends_with_an_unknown_statement_is_not_called_again() {
         let message = format!("#HY000Unknown prepared statement handler ({what}) given");
         reply(&[&[&[0xff][..], &code.to_le_bytes(), message.as_bytes()].concat()])
     };
-    let call = |session: &mut Session<Script>, replies: Vec<Vec<u8>>| {
+    let call = |session: &mut Conversation<Script>, replies: Vec<Vec<u8>>| {
         let received = session.execute("call p(?)", vec![V::Int(1)]);
         session.peer.received.clear();
         session.peer.replies.extend(replies);
@@ -669,7 +669,7 @@ pub fn a_packet_of_many_parts_can_only_be_a_row() {
 pub fn requests_within_a_reservation_go_before_those_that_wait() {
     let mut session = session(mysql8());
     let query = |sql: &str| Request::Query { sql: sql.into(), infile: false };
-    let ask = |session: &mut Session<Script>, request| session.ask(request, Vec::new(), Vec::new());
+    let ask = |session: &mut Conversation<Script>, request| session.ask(request, Vec::new(), Vec::new());
     let (number, reserved) = ask(&mut session, Request::Reserve);
     ask(&mut session, query("another's"));
     session.pump(|_| reserved.get().end.is_some()).unwrap();

@@ -6,7 +6,7 @@
 
 use crate::support::recording_file;
 use crate::support::server::Server;
-use crate::support::session::Session;
+use crate::support::session::Conversation;
 use headrace_core::{Fatal, Session as _};
 use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Options, Request, Rows};
 use headrace_testkit::{
@@ -14,13 +14,13 @@ use headrace_testkit::{
 };
 
 /// The requests of the recording; the replies as far as they came.
-fn scenario<P: Peer>(session: &mut Session<P>) -> (Result<(), Fatal>, Vec<Shared>) {
+fn scenario<P: Peer>(session: &mut Conversation<P>) -> (Result<(), Fatal>, Vec<Shared>) {
     let mut received = Vec::new();
     let done = ask(session, &mut received);
     (done, received)
 }
 
-fn ask<P: Peer>(session: &mut Session<P>, received: &mut Vec<Shared>) -> Result<(), Fatal> {
+fn ask<P: Peer>(session: &mut Conversation<P>, received: &mut Vec<Shared>) -> Result<(), Fatal> {
     session.start()?;
     received
         .push(session.query("create or replace table recorded (id int primary key, v varchar(40), w decimal(6,2))"));
@@ -60,7 +60,7 @@ fn recording() -> Vec<Step> {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
         if std::env::var_os("HEADRACE_RECORD").is_some() {
-            let mut session = Session::new(options(), crate::support::session::Socket::connect(Server::shared().port));
+            let mut session = Conversation::new(options(), crate::support::session::Socket::connect(Server::shared().port));
             let (done, _) = scenario(&mut session);
             done.expect("the scenario runs");
             write_recording(&recording_file("mariadb-10.11"), &session.peer.recording);
@@ -73,10 +73,10 @@ fn received(shared: &[Shared]) -> Vec<Received> {
     shared.iter().map(|received| received.get().clone()).collect()
 }
 
-fn replayed(steps: &[Step], set: impl FnOnce(&mut Replay)) -> (Result<(), Fatal>, Vec<Received>, Session<Replay>) {
+fn replayed(steps: &[Step], set: impl FnOnce(&mut Replay)) -> (Result<(), Fatal>, Vec<Received>, Conversation<Replay>) {
     let mut replay = Replay::new(steps.to_vec());
     set(&mut replay);
-    let mut session = Session::new(options(), replay);
+    let mut session = Conversation::new(options(), replay);
     let (done, shared) = scenario(&mut session);
     let received = received(&shared);
     (done, received, session)

@@ -2,7 +2,7 @@
 
 use crate::machine::conversations::*;
 use crate::support::TestHandler;
-use crate::support::session::Session;
+use crate::support::session::Conversation;
 use headrace_core::{Discarded, FatalKind, IfUnsent, Modes, Protocol, Session as _, Verb};
 use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Guarding, InfileState, Machine, Options, Request, Rows};
 use headrace_mysql::packets::capabilities::Capabilities;
@@ -17,13 +17,13 @@ fn prepared(id: u8) -> Vec<u8> {
     reply(&[&[0, id, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0], &column("?", 8, 63)])
 }
 
-fn answer(session: &mut Session<Script>, replies: Vec<Vec<u8>>) {
+fn answer(session: &mut Conversation<Script>, replies: Vec<Vec<u8>>) {
     session.peer.replies.extend(replies);
     session.run().unwrap();
 }
 
 /// A session with a prepared statement that was executed with this value.
-fn knows(first: V) -> Session<Script> {
+fn knows(first: V) -> Conversation<Script> {
     let mut session = session(mysql8());
     session.execute(SELECT, vec![first]);
     answer(&mut session, vec![prepared(1), reply(&[OK])]);
@@ -56,7 +56,7 @@ pub fn the_abandoned_end_of_a_block_ends_the_block_or_the_session() {
 }
 
 /// Submits a verb of one statement, and returns the number of its request.
-fn submit(session: &mut Session<Script>, verb: &Verb) -> u64 {
+fn submit(session: &mut Conversation<Script>, verb: &Verb) -> u64 {
     let requests = Machine::<TestHandler>::of_verb(verb).unwrap();
     let [request] = requests.try_into().unwrap();
     session.ask(request, vec![], vec![]).0
@@ -98,7 +98,7 @@ pub fn the_discarded_end_of_a_load_undoes_it() {
         answer(&mut session, vec![reply(&[status])]);
         let (reservation, _) = session.ask(Request::Reserve, vec![], vec![]);
         session.flush();
-        let guard = |session: &mut Session<Script>, guarding: Guarding| {
+        let guard = |session: &mut Conversation<Script>, guarding: Guarding| {
             session.machine.guard(guarding).map(|statement| {
                 let request = Box::new(Request::Verb(statement));
                 session.ask(Request::Within { reservation, request }, vec![], vec![]).0
@@ -239,7 +239,7 @@ pub fn a_value_that_does_not_fit_is_reported_once_earlier_rows_are_answered() {
 }
 
 /// A session whose server has requested a file.
-fn uploading() -> (Session<Script>, u64, Shared) {
+fn uploading() -> (Conversation<Script>, u64, Shared) {
     let replies = vec![greeting("8.4.3", "mysql_native_password", mysql8()), packet(2, OK)];
     let mut session = ready(connecting(Options { local_infile: true, ..options("pw") }, replies));
     let request = Request::Query { sql: "load data local infile 'x'".into(), infile: true };
@@ -268,7 +268,7 @@ pub fn a_second_file_within_the_first_ends_the_session() {
 }
 
 /// A batch of two rows in bulk, and the server's replies, the first of which is about the table.
-fn bulk(replies: Vec<Vec<u8>>) -> (Session<Script>, Shared) {
+fn bulk(replies: Vec<Vec<u8>>) -> (Conversation<Script>, Shared) {
     let bulk = (mysql8() - Capabilities::LONG_PASSWORD) | Capabilities::MARIADB_STMT_BULK_OPERATIONS;
     let mut session = session(bulk);
     let values = vec![vec![V::Int(7)], vec![V::Int(8)]];

@@ -1,6 +1,6 @@
 //! A MariaDB for the tests: in a temporary directory, on a free port, removed with the tests.
 
-use super::session::{Session, Socket};
+use super::session::{Conversation, Socket};
 use headrace_mysql::auth::Secret;
 use headrace_mysql::machine::Options;
 use std::net::{TcpListener, TcpStream};
@@ -115,13 +115,13 @@ impl Server {
         }
     }
 
-    pub fn session_with(&self, options: Options) -> Session<Socket> {
-        let mut session = Session::new(options, Socket::connect(self.port));
+    pub fn session_with(&self, options: Options) -> Conversation<Socket> {
+        let mut session = Conversation::new(options, Socket::connect(self.port));
         session.start().unwrap_or_else(|reason| panic!("{reason}"));
         session
     }
 
-    pub fn session(&self) -> Session<Socket> {
+    pub fn session(&self) -> Conversation<Socket> {
         self.session_with(Self::options())
     }
 }

@@ -53,7 +53,7 @@ impl Peer for Socket {
 }
 
 /// A machine and its peer.
-pub struct Session<P: Peer> {
+pub struct Conversation<P: Peer> {
     pub machine: Machine<TestHandler>,
     pub peer: P,
     pub read_buffer: ReadBuffer,
@@ -62,7 +62,7 @@ pub struct Session<P: Peer> {
     pub tls: bool,
 }
 
-impl<P: Peer> Session<P> {
+impl<P: Peer> Conversation<P> {
     pub fn new(options: Options, peer: P) -> Self {
         let machine = Machine::new(options, 16).expect("the options are fine");
         Self { machine, peer, read_buffer: ReadBuffer::new(), write_buffer: WriteBuffer::new(), tls: false }

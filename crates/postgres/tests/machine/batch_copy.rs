@@ -18,8 +18,8 @@ fn copied(sql: &str) -> Request {
 }
 
 /// A batch of these rows that has sent the first one and asked for its table, whose column has this type.
-fn checking(of: u32, rows: Vec<TestValue>) -> (Session, u64, Shared) {
-    let mut session = Session::start();
+fn checking(of: u32, rows: Vec<TestValue>) -> (Conversation, u64, Shared) {
+    let mut session = Conversation::start();
     let request = copied("insert into t values ($1)");
     let (id, received) = session.ask(request, vec![], rows.into_iter().map(|value| vec![value]).collect());
     session.feed_messages(&[described(&[of], &[])]);
@@ -47,7 +47,7 @@ fn begun() -> Vec<u8> {
 }
 
 /// One whose rows are being copied, of more bytes than are written at once.
-fn feeding() -> (Session, u64, Shared) {
+fn feeding() -> (Conversation, u64, Shared) {
     let large = "x".repeat(300 * 1024);
     let (mut session, id, received) = checking(TEXT, vec!["first".into(), large.into(), "last".into()]);
     session.feed_messages(&[answered(Some(TEXT))]);
@@ -85,8 +85,8 @@ pub fn a_table_that_a_copy_means_something_else_to_is_not_copied_into() {
 }
 
 /// One that has executed the statement before the column was altered, and asks for the table of a batch of it.
-fn checking_reused(rereads: bool) -> (Session, Shared) {
-    let mut session = Session::start();
+fn checking_reused(rereads: bool) -> (Conversation, Shared) {
+    let mut session = Conversation::start();
     let sql = "insert into t values ($1)";
     let row = [msg(backend::BIND_COMPLETE, b""), completed("INSERT 0 1")].concat();
     for begin in [described(&[INT4], &[]), msg(backend::PARSE_COMPLETE, b"")] {
@@ -134,8 +134,8 @@ pub fn a_column_that_was_altered_is_described_for_the_rows_that_cannot_be_read_a
 }
 
 /// One that has executed the statement before, and a batch of four rows of which two can be read again.
-fn sending_reused() -> (Session, Shared) {
-    let mut session = Session::start();
+fn sending_reused() -> (Conversation, Shared) {
+    let mut session = Conversation::start();
     let sql = "insert into t values ($1)";
     let row = [msg(backend::BIND_COMPLETE, b""), completed("INSERT 0 1")].concat();
     for begin in [described(&[INT4], &[]), msg(backend::PARSE_COMPLETE, b"")] {
@@ -217,8 +217,8 @@ pub fn an_error_names_the_row_by_the_context_of_the_copy() {
 }
 
 /// One whose rows can be read again.
-fn repeatable() -> (Session, Shared) {
-    let mut session = Session::start();
+fn repeatable() -> (Conversation, Shared) {
+    let mut session = Conversation::start();
     let request = copied("insert into t values ($1)");
     let (handler, received) = TestHandler::new(vec![], (1..=3).map(|n: i64| vec![n.into()]).collect());
     session.machine.submit(request, handler);
@@ -319,7 +319,7 @@ pub fn a_server_that_sends_rows_instead_ends_the_session() {
 #[test]
 pub fn servers_that_are_not_postgresql_are_not_asked() {
     for status in [&b"server_version\x008.0.2\0"[..], b"server_version\0unknown\0", b"crdb_version\0CockroachDB\0"] {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         session.feed_messages(&[msg(backend::PARAMETER_STATUS, status)]);
         let request = copied("insert into t values ($1)");
         session.ask(request, vec![], vec![vec![1.into()], vec![2.into()]]);
@@ -332,7 +332,7 @@ pub fn servers_that_are_not_postgresql_are_not_asked() {
 pub fn what_is_no_plain_insert_is_not_asked_about() {
     for sql in ["insert into t values ($1) on conflict do nothing", "update t set a = $1", "insert into t values (-$1)"]
     {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         let request = copied(sql);
         session.ask(request, vec![], vec![vec![1.into()], vec![2.into()]]);
         session.feed_messages(&[described(&[INT4], &[])]);

@@ -25,7 +25,7 @@ fn numbers(count: usize) -> Vec<TestValue> {
 }
 
 /// One that has sent the first row and asked for its table.
-fn checking(mut session: Session, rows: Vec<TestValue>) -> (Session, u64, Shared) {
+fn checking(mut session: Conversation, rows: Vec<TestValue>) -> (Conversation, u64, Shared) {
     let (request, handler, received) = batch(SQL, rows);
     let id = session.machine.submit(request, handler);
     session.feed_messages(&[]);
@@ -34,8 +34,8 @@ fn checking(mut session: Session, rows: Vec<TestValue>) -> (Session, u64, Shared
 }
 
 /// The same outside of a transaction.
-fn alone(rows: Vec<TestValue>) -> (Session, u64, Shared) {
-    let (mut session, id, received) = checking(Session::start(), rows);
+fn alone(rows: Vec<TestValue>) -> (Conversation, u64, Shared) {
+    let (mut session, id, received) = checking(Conversation::start(), rows);
     assert_eq!(session.sent(), [&["Parse", "Describe", "Flush", "Bind", "Execute"][..], &ASKED].concat());
     (session, id, received)
 }
@@ -107,7 +107,7 @@ pub fn refused_rows_are_executed_one_by_one_and_that_is_remembered() {
 
 #[test]
 pub fn within_a_transaction_a_savepoint_is_gone_back_to() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     session.execute("begin", None, vec![], true);
     session.sent();
     session.feed_messages(&[described(&[], &[])]);
@@ -130,7 +130,7 @@ pub fn within_a_transaction_a_savepoint_is_gone_back_to() {
     assert_eq!(received.get().end.as_deref(), Some("server 23505 at row 3"));
 
     // Without an error it is released, and is no result.
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     session.execute("begin", None, vec![], true);
     session.feed_messages(&[described(&[], &[])]);
     session.feed_messages(&[inserted("BEGIN"), ready(b'T')]);
@@ -159,7 +159,7 @@ pub fn a_batch_that_is_given_up_is_made_to_fail() {
 
 #[test]
 pub fn a_batch_that_is_given_up_between_its_attempts_rolls_back_what_came_before() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     session.execute("begin", None, vec![], true);
     session.feed_messages(&[described(&[], &[])]);
     session.feed_messages(&[inserted("BEGIN"), ready(b'T')]);
@@ -169,7 +169,7 @@ pub fn a_batch_that_is_given_up_between_its_attempts_rolls_back_what_came_before
     session.feed_messages(&[msg(backend::PARSE_COMPLETE, b""), error("21000")]);
     session.sent();
     session.read_buffer.extend(&ready(b'E'));
-    let Session { machine, read_buffer, write_buffer } = &mut session;
+    let Conversation { machine, read_buffer, write_buffer } = &mut session;
     headrace_testkit::receive(machine, read_buffer, write_buffer).unwrap();
     session.machine.discard(id);
     session.feed_messages(&[]);
@@ -185,7 +185,7 @@ pub fn a_batch_that_is_given_up_between_its_attempts_rolls_back_what_came_before
 pub fn what_many_rows_could_change_is_not_asked_about() {
     let cases = ["insert into t values ($1) returning a", "insert into t values ((select $1))", "update t set a = $1"];
     for sql in cases {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         let (request, handler, _) = batch(sql, numbers(2));
         session.machine.submit(request, handler);
         session.feed_messages(&[]);
@@ -195,7 +195,7 @@ pub fn what_many_rows_could_change_is_not_asked_about() {
         assert_eq!(sent, ["Parse", "Describe", "Flush", "Bind", "Execute", "Bind", "Execute", "Sync"], "{sql}");
     }
     // Rows that cannot be read again.
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let (request, mut handler, _) = batch(SQL, numbers(2));
     handler.rewinds = false;
     session.machine.submit(request, handler);

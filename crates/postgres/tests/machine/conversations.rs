@@ -12,7 +12,7 @@ use std::sync::atomic::Ordering;
 #[test]
 pub fn a_batch_names_the_row_that_failed() {
     for failing in [0usize, 1, 2] {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         let received =
             session.execute("insert", Some(vec![vec![1.into()], vec![2.into()], vec![3.into()]]), Vec::new(), true);
         session
@@ -39,7 +39,7 @@ pub fn a_batch_names_the_row_that_failed() {
 #[test]
 pub fn a_batch_is_ended_when_few_rows_are_unanswered_and_can_be_taken_back_until_then() {
     for discarded in [false, true] {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         let rows = (0..2000i64).map(|i| vec![i.into()]).collect();
         let received = session.execute("insert", Some(rows), Vec::new(), true);
         session
@@ -77,7 +77,7 @@ pub fn a_batch_is_ended_when_few_rows_are_unanswered_and_can_be_taken_back_until
 
 #[test]
 pub fn requests_that_wait_for_replies_are_not_sent_to_a_pooler_that_may_reassign_the_server() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let rows = |n: i64| Some((0..n).map(|i| vec![i.into()]).collect());
     session.execute_as(Prepare::Unnamed, "insert", rows(1), Vec::new(), true);
     session
@@ -110,7 +110,7 @@ pub fn nothing_is_sent_to_a_pooler_before_it_has_answered_unless_a_block_is_open
         [msg(backend::BIND_COMPLETE, b""), msg(backend::COMMAND_COMPLETE, b"INSERT 0 1\0"), ready(status)].concat()
     };
     for status in [b'I', b'T'] {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         session.execute_as(Prepare::Unnamed, "insert", None, Vec::new(), true);
         session
             .feed(
@@ -139,7 +139,7 @@ pub fn nothing_is_sent_to_a_pooler_before_it_has_answered_unless_a_block_is_open
 pub fn nothing_is_sent_after_a_copy_before_it_is_answered() {
     let texts = [("copy t from stdin", true), ("/* all */ COPY t TO STDOUT", true), ("select copy", false)];
     for (sql, waits) in texts {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         session.execute(sql, None, Vec::new(), false);
         session
             .feed(
@@ -155,7 +155,7 @@ pub fn nothing_is_sent_after_a_copy_before_it_is_answered() {
         session.execute("select 1", None, Vec::new(), true);
         assert_eq!(session.sent().is_empty(), waits, "{sql}");
     }
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let sql = "select 1; copy t to stdout".into();
     let (handler, _) = TestHandler::new(Vec::new(), Vec::new());
     let request = Request::Script { sql, prelude: None, copy: false };
@@ -171,7 +171,7 @@ pub fn nothing_is_sent_after_a_copy_before_it_is_answered() {
 #[test]
 pub fn the_abandoned_end_of_a_block_is_sent() {
     for (unsent, kept) in [(IfUnsent::Forget, false), (IfUnsent::RollBack, true)] {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         session.machine.pause();
         let (handler, _) = TestHandler::new(Vec::new(), Vec::new());
         session.machine.submit(verb(&Verb::Commit(unsent)), handler);
@@ -187,7 +187,7 @@ pub fn the_abandoned_end_of_a_block_is_sent() {
 
 #[test]
 pub fn a_value_that_does_not_fit_sends_nothing_of_a_known_statement() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     // With a type that the server has not chosen, which another session cannot change.
     let typed = |rows| {
         let Request::Execute(execute) = execution("insert", rows, true) else { unreachable!() };
@@ -206,7 +206,7 @@ pub fn a_value_that_does_not_fit_sends_nothing_of_a_known_statement() {
 
 #[test]
 pub fn a_batch_that_was_partly_sent_is_made_to_fail_on_the_server() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     // More rows than the write buffer takes at once, and the last one bad.
     let mut rows: Vec<Vec<TestValue>> = (0..20_000i64).map(|i| vec![i.into()]).collect();
     rows.push(vec![TestValue::Other]);
@@ -243,7 +243,7 @@ pub fn a_batch_that_was_partly_sent_is_made_to_fail_on_the_server() {
 
 #[test]
 pub fn after_an_error_the_rest_of_a_group_is_skipped_and_the_next_group_runs() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let first = session.execute("a", None, Vec::new(), false);
     let second = session.execute("b", None, Vec::new(), false);
     let third = session.execute("c", None, Vec::new(), true);
@@ -274,7 +274,7 @@ pub fn after_an_error_the_rest_of_a_group_is_skipped_and_the_next_group_runs() {
 
 #[test]
 pub fn a_forgotten_statement_is_prepared_again() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     session.execute("s", None, Vec::new(), true);
     let described =
         [msg(backend::PARSE_COMPLETE, b""), msg(backend::PARAMETER_DESCRIPTION, &[0, 0]), msg(backend::NO_DATA, b"")]
@@ -297,7 +297,7 @@ pub fn a_forgotten_statement_is_prepared_again() {
 
 #[test]
 pub fn a_statement_that_is_executing_is_not_repeated_whatever_its_error_is() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let described =
         [msg(backend::PARSE_COMPLETE, b""), msg(backend::PARAMETER_DESCRIPTION, &[0, 0]), msg(backend::NO_DATA, b"")]
             .concat();
@@ -317,7 +317,7 @@ pub fn a_statement_that_is_executing_is_not_repeated_whatever_its_error_is() {
 #[test]
 pub fn a_discarded_request_is_not_repeated_with_a_fresh_statement() {
     for discarded in [false, true] {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         session.execute("s", None, Vec::new(), true);
         let described =
             [(backend::PARSE_COMPLETE, &[][..]), (backend::PARAMETER_DESCRIPTION, &[0, 0]), (backend::NO_DATA, &[])];
@@ -338,7 +338,7 @@ pub fn a_discarded_request_is_not_repeated_with_a_fresh_statement() {
 
 #[test]
 pub fn a_value_that_does_not_fit_an_old_statement_is_tried_on_a_new_one() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     session.execute("insert", None, vec![1.into()], true);
     session
         .feed(
@@ -395,7 +395,7 @@ pub fn a_value_that_does_not_fit_an_old_statement_is_tried_on_a_new_one() {
 
 #[test]
 pub fn in_a_failed_transaction_a_forgotten_statement_is_reported_to_the_handler() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     session.execute("s", None, Vec::new(), true);
     session
         .feed(
@@ -426,7 +426,7 @@ pub fn the_abandoned_end_of_a_block_ends_the_block_or_the_session() {
         (&commit, [error("57014"), ready(b'I')], true),
         (&commit, [error("57014"), ready(b'T')], false),
     ] {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         session.ask(script("BEGIN", false), vec![], vec![]);
         session.feed_messages(&[completed("BEGIN"), ready(b'T')]);
         let (id, _) = session.ask(verb(end), vec![], vec![]);
@@ -442,7 +442,7 @@ pub fn the_abandoned_end_of_a_block_ends_the_block_or_the_session() {
 
 #[test]
 pub fn a_discarded_request_keeps_the_order() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let first = session.execute("select a", None, Vec::new(), true);
     let id = session.machine.find(|_| true).unwrap();
     let second = session.execute("select b", None, Vec::new(), true);
@@ -475,7 +475,7 @@ pub fn a_discarded_request_keeps_the_order() {
 
 #[test]
 pub fn a_portal_describes_its_rows() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let described = |oid| {
         [
             msg(backend::PARSE_COMPLETE, b""),
@@ -502,7 +502,7 @@ pub fn a_portal_describes_its_rows() {
 
 #[test]
 pub fn the_first_waiting_request_receives_the_closing_error() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     session.execute("select a", None, Vec::new(), true);
     let discarded = session.machine.find(|_| true).unwrap();
     let first = session.execute("select b", None, Vec::new(), true);
@@ -516,9 +516,9 @@ pub fn the_first_waiting_request_receives_the_closing_error() {
 
 #[test]
 pub fn replies_before_the_end_of_a_portal_are_read() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let portal = PortalId { name: "p".into(), number: 1 };
-    let ask = |session: &mut Session, lane: u64, request: Request| {
+    let ask = |session: &mut Conversation, lane: u64, request: Request| {
         let (mut handler, received) = TestHandler::new(Vec::new(), Vec::new());
         handler.lane = lane;
         let id = session.machine.submit(request, handler);
@@ -576,7 +576,7 @@ pub fn replies_before_the_end_of_a_portal_are_read() {
 #[test]
 pub fn nothing_of_a_block_is_executed_whose_begin_has_failed() {
     for fails in [false, true] {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         let update = |sql: &str| match execution(sql, Rows::One, true) {
             Request::Execute(execute) => Request::Execute(Execute { prelude: Some("BEGIN".into()), ..execute }),
             other => other,

@@ -16,15 +16,15 @@ fn copy(into: bool) -> Request {
 }
 
 /// A session that has requested the columns of a COPY.
-fn describing(into: bool) -> (Session, u64, Shared) {
-    let mut session = Session::start();
+fn describing(into: bool) -> (Conversation, u64, Shared) {
+    let mut session = Conversation::start();
     let (id, received) = session.ask(copy(into), vec![], vec![]);
     assert_eq!(session.sent(), ["Parse", "Describe", "Flush"]);
     (session, id, received)
 }
 
 /// One that has begun to feed a COPY.
-fn feeding() -> (Session, u64, Shared) {
+fn feeding() -> (Conversation, u64, Shared) {
     let (mut session, id, received) = describing(true);
     session.feed_messages(&[described(&[], &[("a", 25)])]);
     assert_eq!(session.sent(), ["Parse", "Bind", "Execute", "Flush"]);
@@ -105,7 +105,7 @@ pub fn a_copy_whose_handler_is_gone_fails() {
 
 #[test]
 pub fn a_script_feeds_each_of_its_copies() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let (id, received) = session.ask(script("copy a from stdin; copy b from stdin", true), vec![], vec![]);
     assert_eq!(session.sent(), ["Query"]);
     for rows in ["COPY 1", "COPY 2"] {
@@ -121,7 +121,7 @@ pub fn a_script_feeds_each_of_its_copies() {
 #[test]
 pub fn a_script_that_fails_ends_its_copy() {
     for fed in [false, true] {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         let (_, received) = session.ask(script("copy a from stdin", true), vec![], vec![]);
         if fed {
             session.feed_messages(&[copy_response(COPY_IN)]);
@@ -138,7 +138,7 @@ pub fn a_script_that_fails_ends_its_copy() {
 
 #[test]
 pub fn a_script_may_copy_out_of_the_server() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let (_, received) = session.ask(script("copy a to stdout", true), vec![], vec![]);
     session.feed_messages(&[copy_response(backend::COPY_OUT_RESPONSE), msg(backend::COPY_DONE, b"")]);
     session.feed_messages(&[completed("COPY 0"), ready(b'I')]);
@@ -148,11 +148,11 @@ pub fn a_script_may_copy_out_of_the_server() {
 #[test]
 pub fn without_rows_copy_fails() {
     // A script that was not recognised as a COPY, and one whose response handler is gone.
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     session.ask(script("copy a from stdin", false), vec![], vec![]);
     session.feed_messages(&[copy_response(COPY_IN)]);
     assert_eq!(session.sent(), ["Query", "CopyFail"]);
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let (id, _) = session.ask(script("copy a from stdin", true), vec![], vec![]);
     session.machine.discard(id);
     session.feed_messages(&[copy_response(COPY_IN)]);
@@ -172,7 +172,7 @@ pub fn a_copy_that_is_executed_is_refused_whatever_was_sent_of_it() {
         (Rows::Batch, vec![], small(3000), vec!["CopyFail", "Sync"]),
     ];
     for (rows, row, batch, last) in cases {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         let (_, received) = session.ask(execution("copy t from stdin", rows, true), row, batch);
         session.feed_messages(&[described(&[25], &[])]);
         session.feed_messages(&[msg(backend::BIND_COMPLETE, b""), copy_response(COPY_IN)]);
@@ -193,7 +193,7 @@ pub fn the_error_of_a_misplaced_copy_is_told_from_others() {
         ("57P01", "terminating connection due to administrator command", None),
     ] {
         for request in [execution("copy t from stdin", Rows::One, true), script("copy t from stdin", false)] {
-            let mut session = Session::start();
+            let mut session = Conversation::start();
             let is_script = matches!(request, Request::Script { .. });
             let (_, received) = session.ask(request, vec![], vec![]);
             if !is_script {
@@ -208,7 +208,7 @@ pub fn the_error_of_a_misplaced_copy_is_told_from_others() {
 
 #[test]
 pub fn an_unexpected_copy_ends_the_session() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     session.ask(execution("select 1", Rows::One, true), vec![], vec![]);
     assert!(session.feed(&copy_response(COPY_IN)).is_err());
 }

@@ -8,7 +8,7 @@ use headrace_postgres::messages::tag::backend;
 const SQL: &str = "select * from t";
 
 /// Executes a statement in an open block.
-fn execute_in_block(session: &mut Session, sql: &str, columns: Option<&[(&str, u32)]>, tag: &str) {
+fn execute_in_block(session: &mut Conversation, sql: &str, columns: Option<&[(&str, u32)]>, tag: &str) {
     session.ask(execution(sql, Rows::One, true), Vec::new(), Vec::new());
     if let Some(columns) = columns {
         session.feed_messages(&[described(&[], columns)]);
@@ -21,7 +21,7 @@ fn execute_in_block(session: &mut Session, sql: &str, columns: Option<&[(&str, u
 fn a_query_after_the_end_of_a_block_that_defined_something_is_described_again() {
     let ends = [Verb::Rollback(IfUnsent::Forget), Verb::Commit(IfUnsent::Forget)];
     for (end, defined) in ends.iter().flat_map(|end| [(end, true), (end, false)]) {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         let before = [("a", 23)];
         execute_in_block(&mut session, SQL, Some(&before), "SELECT 0");
         if defined {

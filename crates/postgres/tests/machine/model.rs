@@ -78,7 +78,7 @@ proptest! {
         messages in proptest::collection::vec(message(), 1..24),
         discards: u8,
     ) {
-        let Session { mut machine, mut read_buffer, mut write_buffer } = Session::start();
+        let Conversation { mut machine, mut read_buffer, mut write_buffer } = Conversation::start();
         let submit = |(request, row, batch)| {
             let (handler, received) = TestHandler::new(row, batch);
             machine.submit(request, handler);

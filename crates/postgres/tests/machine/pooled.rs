@@ -15,7 +15,7 @@ fn done() -> [Vec<u8>; 3] {
 
 #[test]
 fn a_batch_forgets_what_it_prepared_without_waiting_though_it_went_on_to_other_types() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let text = || vec!["x".into()];
     let batch = |rows| (execution(SQL, Rows::TypedBatch, true), vec![], rows);
     let (request, row, rows) = batch(vec![text()]);
@@ -41,7 +41,7 @@ fn a_batch_forgets_what_it_prepared_without_waiting_though_it_went_on_to_other_t
 /// waits for a description at that moment would wait for ever.
 #[test]
 fn what_needs_a_description_is_not_sent_after_a_sync_until_the_server_process_is_known() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let first = session.execute("a", None, Vec::new(), true);
     assert_eq!(session.sent(), ["Parse", "Describe", "Flush"]);
     let second = session.execute("b", None, Vec::new(), true);
@@ -64,7 +64,7 @@ fn what_needs_a_description_is_not_sent_after_a_sync_until_the_server_process_is
 fn names_of_statements_are_not_those_of_another_connection() {
     let mut names: Vec<Vec<u8>> = Vec::new();
     for _ in 0..2 {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         for sql in ["a", "b"] {
             session.write_buffer.take();
             session.execute(sql, None, Vec::new(), true);

@@ -10,7 +10,7 @@ use headrace_testkit::TestValue;
 
 #[test]
 pub fn nothing_is_fetched_from_a_portal_that_is_not_open() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let portal = PortalId { name: "p".into(), number: 7 };
     let (_, received) = session.ask(Request::DescribePortal { portal }, vec![], vec![]);
     assert_eq!(session.sent(), ["Sync"]);
@@ -20,7 +20,7 @@ pub fn nothing_is_fetched_from_a_portal_that_is_not_open() {
 
 #[test]
 pub fn too_many_parameters_after_others_of_a_group_still_end_it() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     session.ask(execution("select 1", Rows::One, false), vec![], vec![]);
     session.feed_messages(&[described(&[], &[("n", 23)])]);
     session.sent();
@@ -34,7 +34,7 @@ pub fn too_many_parameters_after_others_of_a_group_still_end_it() {
 
 #[test]
 pub fn a_first_row_that_does_not_fit_sends_nothing_but_the_end_of_its_description() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let rows = vec![vec![1.into(), 2.into()]];
     let (_, received) = session.ask(execution("insert", Rows::Batch, true), vec![], rows);
     session.feed_messages(&[described(&[23], &[])]);
@@ -48,7 +48,7 @@ pub fn an_error_stops_a_batch_wherever_it_stands() {
     let large = || vec!["x".repeat(300_000).into()];
     let small = (0..3000).map(|n| vec![n.to_string().into()]).collect();
     for (batch, count) in [(vec![large(), large()], 1), (small, 3000)] {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         let (_, received) = session.ask(execution("insert", Rows::Batch, true), vec![], batch);
         session.feed_messages(&[described(&[25], &[])]);
         session.feed_messages(&[error("23505")]);
@@ -62,7 +62,7 @@ pub fn an_error_stops_a_batch_wherever_it_stands() {
 
 #[test]
 pub fn an_error_right_after_a_description_binds_nothing() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let (_, received) = session.ask(execution("select 1", Rows::One, true), vec![], vec![]);
     session.feed_messages(&[described(&[], &[("n", 23)]), error("57014")]);
     assert_eq!(session.sent(), ["Parse", "Describe", "Flush", "Sync"]);
@@ -75,7 +75,7 @@ pub fn a_value_that_a_kept_statement_does_not_take_is_tried_on_a_fresh_one() {
     for (rows, row, batch) in
         [(Rows::One, vec![70_000.into()], vec![]), (Rows::Batch, vec![], vec![vec![70_000.into()]])]
     {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         session.ask(execution("insert", Rows::One, true), vec![1.into()], vec![]);
         session.feed_messages(&[described(&[21], &[])]);
         session.feed_messages(&[msg(backend::BIND_COMPLETE, b""), completed("INSERT 0 1"), ready(b'I')]);

@@ -11,14 +11,14 @@ const CUT: &str = "fatal cut; it is unknown whether the statement in flight was 
 pub fn a_reply_split_at_every_byte_yields_the_same_rows() {
     let reply = select_reply();
     for split in 0..=reply.len() {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         let received = session.execute("select $1", None, vec![5.into()], true);
         session.replay(&reply, 0, split).unwrap();
         session.replay(&reply, split, reply.len()).unwrap();
         assert_eq!(received.get(), expected(), "split at {split}");
         assert!(session.machine.is_idle());
     }
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let received = session.execute("select $1", None, vec![5.into()], true);
     for byte in &reply {
         session.feed(&[*byte]).unwrap();
@@ -30,7 +30,7 @@ pub fn a_reply_split_at_every_byte_yields_the_same_rows() {
 pub fn a_reply_cut_at_every_byte_ends_in_an_error_never_in_a_short_result() {
     let reply = select_reply();
     for cut in 0..reply.len() {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         let received = session.execute("select $1", None, vec![5.into()], true);
         let before = expected();
         session.replay(&reply, 0, cut).unwrap();
@@ -48,7 +48,7 @@ pub fn a_spoilt_byte_never_panics_never_loses_a_row_and_never_leaves_a_handler_w
         for flip in 1..=255 {
             let mut bent = reply.clone();
             bent[at] ^= flip;
-            let mut session = Session::start();
+            let mut session = Conversation::start();
             let received = session.execute("select $1", None, vec![5.into()], true);
             let fatal = session.replay(&bent, 0, bent.len()).is_err();
             if fatal || received.get().end.is_none() {
@@ -70,7 +70,7 @@ pub fn a_spoilt_byte_never_panics_never_loses_a_row_and_never_leaves_a_handler_w
 pub fn nothing_is_received_for_a_full_handler_and_the_rest_is_there_when_it_takes_more() {
     let reply = select_reply();
     let full = || {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         let received = session.execute("select $1", None, vec![5.into()], true);
         session.replay(&reply, 0, describe_reply().len()).unwrap();
         session.read_buffer.extend(&reply[describe_reply().len()..]);

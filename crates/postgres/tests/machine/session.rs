@@ -9,7 +9,7 @@ use headrace_postgres::messages::tag::{self, backend};
 use headrace_testkit::{Completion, Received, Shared, TestValue, Trace};
 
 /// A connection in a test.
-pub struct Session {
+pub struct Conversation {
     pub machine: Machine<TestHandler>,
     pub read_buffer: ReadBuffer,
     pub write_buffer: WriteBuffer,
@@ -66,7 +66,7 @@ pub fn row_description_in(fields: &[(&str, u32)], format: u8) -> Vec<u8> {
     msg(backend::ROW_DESCRIPTION, &body)
 }
 
-impl Session {
+impl Conversation {
     /// The names of the messages that were sent since the last call.
     pub fn sent(&mut self) -> Trace {
         Trace::read(&self.write_buffer.take(), |sent| {
@@ -77,7 +77,7 @@ impl Session {
 
     pub fn start() -> Self {
         let options = Options {
-            purpose: Purpose::Session,
+            purpose: Purpose::Conversation,
             parameters: vec![("user".into(), "u".into())],
             user: "u".into(),
             password: None,
@@ -253,7 +253,7 @@ pub fn verb(verb: &Verb) -> Request {
     Machine::<TestHandler>::of_verb(verb).unwrap().remove(0)
 }
 
-impl Session {
+impl Conversation {
     /// Submits a request, and returns its number too.
     pub fn ask(&mut self, request: Request, row: Vec<TestValue>, batch: Vec<Vec<TestValue>>) -> (u64, Shared) {
         let (mut handler, received) = TestHandler::new(row, batch);

@@ -15,8 +15,8 @@ fn portal() -> PortalId {
 }
 
 /// A stream of one row at a time, whose first row has come.
-fn streaming() -> Session {
-    let mut session = Session::start();
+fn streaming() -> Conversation {
+    let mut session = Conversation::start();
     let stream = Execute {
         prelude: Some("BEGIN".into()),
         portal: Some(Portal { id: portal(), max_rows: 1, reserves: true }),
@@ -40,7 +40,7 @@ fn streaming() -> Session {
 }
 
 /// Fetches the next row; returns the number of the request too.
-fn fetch(session: &mut Session) -> (u64, Shared) {
+fn fetch(session: &mut Conversation) -> (u64, Shared) {
     let field =
         Field { name: "n".into(), table: 0, number: 0, type_oid: 23, type_size: 4, type_modifier: -1, format: 0 };
     let columns = Arc::new(Columns::plan(&TypeRegistry::default(), vec![field]));
@@ -48,7 +48,7 @@ fn fetch(session: &mut Session) -> (u64, Shared) {
 }
 
 /// Ends the stream.
-fn end(session: &mut Session) -> Shared {
+fn end(session: &mut Conversation) -> Shared {
     session.ask(Request::ClosePortal { portal: portal() }, Vec::new(), Vec::new()).1
 }
 

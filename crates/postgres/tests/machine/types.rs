@@ -28,7 +28,7 @@ fn looked_up() -> Vec<u8> {
 #[test]
 pub fn a_statement_goes_on_when_its_types_are_known() {
     for known in [true, false] {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         let (_, received) = session.ask(execution("select c", Rows::One, true), vec![], vec![]);
         session.feed_messages(&[described(&[], &[("c", 99_998)])]);
         assert_eq!(session.sent(), ["Parse", "Describe", "Flush", "Query"]);
@@ -47,7 +47,7 @@ pub fn a_statement_goes_on_when_its_types_are_known() {
 
 #[test]
 pub fn a_statement_that_is_only_described_is_not_executed() {
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let (_, received) = session.ask(Request::Describe { sql: "select 1".into() }, vec![], vec![]);
     session.feed_messages(&[described(&[], &[("n", 23)])]);
     assert_eq!(session.sent(), ["Parse", "Describe", "Flush", "Sync"]);
@@ -56,8 +56,8 @@ pub fn a_statement_that_is_only_described_is_not_executed() {
 }
 
 /// A batch that returns rows, whose second row has another type, up to the description of that one.
-fn batch_of_two_types() -> (Session, u64, Shared) {
-    let mut session = Session::start();
+fn batch_of_two_types() -> (Conversation, u64, Shared) {
+    let mut session = Conversation::start();
     let rows = vec![vec![1.into()], vec!["x".into()]];
     let (id, received) = session.ask(execution("select $1", Rows::TypedBatch, true), vec![], rows);
     session.feed_messages(&[described(&[23], &[("n", 23)])]);
@@ -71,7 +71,7 @@ fn batch_of_two_types() -> (Session, u64, Shared) {
 #[test]
 pub fn only_times_decide_the_types_of_a_batch_that_says_so() {
     use headrace_testkit::TestValue::{Timestamp, TimestampTz};
-    let mut session = Session::start();
+    let mut session = Conversation::start();
     let rows = vec![vec![1.into(), Timestamp(0)], vec![70_000.into(), Timestamp(0)], vec![1.into(), TimestampTz(0)]];
     session.ask(execution("select $1, $2", Rows::TimeTypedBatch, true), vec![], rows);
     session.feed_messages(&[described(&[23, 1114], &[])]);
@@ -121,7 +121,7 @@ pub fn a_batch_that_is_abandoned_while_it_is_described_is_taken_back() {
 #[test]
 pub fn results_of_a_script_wait_for_their_types() {
     for refused in [false, true] {
-        let mut session = Session::start();
+        let mut session = Conversation::start();
         let (_, received) = session.ask(script("select c", false), vec![], vec![]);
         session.feed_messages(&[
             row_description(&[("c", COMPOSITE)]),
@@ -138,8 +138,8 @@ pub fn results_of_a_script_wait_for_their_types() {
 }
 
 /// A session with a known statement whose rows have to be deferred.
-fn knows_deferred() -> Session {
-    let mut session = Session::start();
+fn knows_deferred() -> Conversation {
+    let mut session = Conversation::start();
     let (_, received) = session.ask(execution("select c, $1", Rows::One, true), vec!["x".into()], vec![]);
     session.feed_messages(&[described(&[25], &[("c", COMPOSITE)]), catalogue(), completed("SELECT 1"), ready(b'I')]);
     session.feed_messages(&[msg(backend::BIND_COMPLETE, b""), composite_row(), completed("SELECT 1"), ready(b'I')]);
@@ -187,8 +187,8 @@ const INSERT: &str = "insert into t default values returning *, $1";
 const MOOD: u32 = 99_997;
 
 /// A session that has executed [`INSERT`], which returned an integer.
-fn knows_insert() -> Session {
-    let mut session = Session::start();
+fn knows_insert() -> Conversation {
+    let mut session = Conversation::start();
     session.ask(execution(INSERT, Rows::One, true), vec!["x".into()], vec![]);
     session.feed_messages(&[described(&[25], &[("n", 23), ("p", 25)])]);
     let row = data_row(&[Some(&[0, 0, 0, 1]), Some(b"x")]);

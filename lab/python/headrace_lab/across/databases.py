@@ -25,7 +25,7 @@ class Driver:
 
 
 @dataclass(frozen=True)
-class Database:
+class DatabaseWithUsualDriver:
     """A database, whose server :mod:`headrace_lab.databases` starts."""
 
     differences: Differences
@@ -67,8 +67,8 @@ def _pycubrid(url: str) -> Any:
 
 
 HEADRACE: Final = Driver("headrace", "headrace", _headrace)
-DATABASES: Final[Mapping[str, Database]] = {
-    name: Database(DIFFERENCES[name], usual)
+DATABASES: Final[Mapping[str, DatabaseWithUsualDriver]] = {
+    name: DatabaseWithUsualDriver(DIFFERENCES[name], usual)
     for name, usual in (
         ("postgresql", Driver("psycopg", "psycopg", _psycopg)),
         ("mariadb", Driver("mysqlclient", "mysqlclient", _mysqlclient)),

@@ -11,7 +11,7 @@ from typing import Any, Final, TypeVar
 from .counters import Counters
 from .measure import Recorder
 from .options import Options
-from .sessions.base import Fault, Session
+from .sessions.base import BenchmarkSession, Fault
 from .steps import Step
 
 T = TypeVar("T")
@@ -63,7 +63,7 @@ class Shift:
     """A job while it is done."""
 
     job: Job
-    session: Session
+    session: BenchmarkSession
     counters: Counters
     recorder: Recorder
     start: int
@@ -91,7 +91,7 @@ class Shift:
         raise AssertionError("the last attempt returns or raises")
 
 
-def fault_of(session: Session | None, error: BaseException) -> Fault:
+def fault_of(session: BenchmarkSession | None, error: BaseException) -> Fault:
     """Any error in our words."""
     if isinstance(error, Fault):
         return error

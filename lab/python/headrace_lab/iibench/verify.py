@@ -81,7 +81,7 @@ def seconds(row: int) -> int:
 
 
 def verify(options: Options, shares: dict[str, list[Share]], before: dict[str, Row], after: dict[str, Row]) -> Proof:
-    """Compares each table. ``before`` and ``after`` are what :meth:`Database.check` had for it."""
+    """Compares each table. ``before`` and ``after`` are what :meth:`BenchmarkDatabase.check` had for it."""
     proof = Proof()
     checksum = 0
     for table, of_table in shares.items():

@@ -3,7 +3,7 @@
 use headrace_simulator_common::lock;
 use rusqlite::types::Value;
 
-use super::{Executed, Session};
+use super::{Executed, CasSession};
 use crate::catalog;
 use crate::errors::{Error, Result};
 use crate::sql::ast::{Alter, Column, Expr, Key, KeyKind, Query, Statement, Table};
@@ -11,7 +11,7 @@ use crate::sql::{key_name, quote, table as in_sqlite};
 use crate::types::Type;
 use crate::values::Bound;
 
-impl Session {
+impl CasSession {
     fn batch(&self, sql: &str) -> Result<()> {
         self.connection.execute_batch(sql).map_err(|error| self.failure(error, None, &[]))
     }

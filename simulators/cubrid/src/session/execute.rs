@@ -10,7 +10,7 @@ use headrace_simulator_common::sqlite::owned;
 use rusqlite::types::{Value, ValueRef};
 
 use super::requests::Options;
-use super::{Executed, Held, Session};
+use super::{Executed, Held, CasSession};
 use crate::catalog;
 use crate::convert::{self, Mode};
 use crate::engine::Number;
@@ -24,7 +24,7 @@ use crate::types::{Family, Type};
 use crate::values::{self, Bound};
 
 /// The definitions as a session sees them.
-struct Seen<'a>(&'a Session);
+struct Seen<'a>(&'a CasSession);
 
 impl crate::sql::Catalog for Seen<'_> {
     fn table(&self, name: &str) -> Option<Arc<Table>> {
@@ -48,7 +48,7 @@ impl crate::sql::Catalog for Seen<'_> {
     }
 }
 
-impl Session {
+impl CasSession {
     /// The table of a name.
     pub(super) fn table_of(&self, name: &str) -> Option<Arc<Table>> {
         let generation = self.server.database.generation.load(Ordering::Relaxed);

@@ -3,7 +3,7 @@
 use headrace_simulator_common::sqlite::Failure;
 use rusqlite::ffi;
 
-use super::Session;
+use super::CasSession;
 use crate::errors::Error;
 use crate::sql::ast::{KeyKind, Table};
 use crate::sql::{Write, quote};
@@ -13,7 +13,7 @@ const PLACE: &str = "(B+tree: 0|4096|4097)";
 const CLASS: &str = "(CLASS_OID: 0|207|3)";
 const ROW: &str = "(OID: 0|4161|3)";
 
-impl Session {
+impl CasSession {
     /// CUBRID's error for a failure of SQLite.
     pub(super) fn failure(
         &self,
@@ -126,7 +126,7 @@ fn foreign(
     table: Option<&Table>,
     write: Option<&Write>,
     values: &[rusqlite::types::Value],
-    session: &Session,
+    session: &CasSession,
 ) -> Error {
     let own = table.and_then(|table| table.keys.iter().find(|key| key.kind == KeyKind::Foreign));
     let deleting = write.is_some_and(|write| write.deletes);

@@ -2,14 +2,14 @@
 
 use headrace_simulator_common::lock;
 
-use super::Session;
+use super::CasSession;
 use crate::errors::{Error, Result};
 use crate::limits::LOB_READ;
 use crate::lobs;
 use crate::types::code::*;
 use crate::wire::{Arguments, Output};
 
-impl Session {
+impl CasSession {
     pub(super) fn lob_new(&mut self, arguments: &mut Arguments<'_>, body: &mut Vec<u8>) -> Result<()> {
         let code = if arguments.i32()? == i32::from(CLOB) { CLOB } else { BLOB };
         let name = self.state.lobs.create(Vec::new());

@@ -140,7 +140,7 @@ struct Hooks {
 type Known = (u64, HashMap<String, Option<Arc<Table>>>);
 
 /// A connection.
-pub struct Session {
+pub struct CasSession {
     server: Arc<Server>,
     channel: Channel,
     client: Client,
@@ -165,7 +165,7 @@ pub struct Session {
     connection: Connection,
 }
 
-impl Session {
+impl CasSession {
     /// Takes a client with its database information.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! Column metadata and pages of rows.
 
-use super::{Handle, Held, Session};
+use super::{Handle, Held, CasSession};
 use crate::errors::{Error, Result, cas};
 use crate::limits::PAGE;
 use crate::sql::ResultColumn;
@@ -13,7 +13,7 @@ use crate::wire::Output;
 /// with any FETCH that does not go on where the page before has ended.
 const SEEKING: u8 = 11;
 
-impl Session {
+impl CasSession {
     /// The type as this client knows it: it may be too old for some.
     fn known_type(&self, ty: &Type) -> u8 {
         match (self.version(), ty.code) {

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use headrace_simulator_common::lock;
 
-use super::{After, Executed, Handle, Part, Session, VERSION};
+use super::{After, Executed, Handle, Part, CasSession, VERSION};
 use crate::errors::{Error, Origin, Result, cas};
 use crate::limits::STRING;
 use crate::sql::{Parser, ResultColumn, markers, tokenize};
@@ -24,7 +24,7 @@ pub(super) struct Options {
     pub timeout: i32,
 }
 
-impl Session {
+impl CasSession {
     pub(super) fn handle(&mut self, payload: &[u8], body: &mut Vec<u8>) -> Result<After> {
         let (code, rest) = payload.split_first().ok_or_else(|| Error::cas(cas::COMMUNICATION))?;
         if self.server.config.trace {

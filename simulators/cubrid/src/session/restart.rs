@@ -6,7 +6,7 @@
 
 use std::sync::atomic::Ordering;
 
-use super::Session;
+use super::CasSession;
 use crate::errors::{Error, Origin};
 use crate::wire::Arguments;
 
@@ -23,7 +23,7 @@ pub(super) enum Link {
 /// END_SESSION, GET_ROW_COUNT, CURSOR_CLOSE and SET_CAS_CHANGE_MODE.
 const LOCAL: &[u8] = &[4, 5, 6, 15, 31, 38, 39, 42, 44];
 
-impl Session {
+impl CasSession {
     /// The error of a request, if the server was restarted since the login.
     pub(super) fn lost_server(&mut self, code: u8, arguments: &Arguments<'_>) -> Option<Error> {
         let starts = self.server.starts.load(Ordering::Relaxed);

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use rusqlite::types::Value;
 
-use super::{Handle, Session};
+use super::{Handle, CasSession};
 use crate::catalog;
 use crate::errors::{Error, Result, cas};
 use crate::sql::ast::{Key, KeyKind, Table};
@@ -40,7 +40,7 @@ fn small(value: impl Into<i64>) -> Value {
     Value::Integer(value.into())
 }
 
-impl Session {
+impl CasSession {
     pub(super) fn schema_info(&mut self, arguments: &mut Arguments<'_>, body: &mut Vec<u8>) -> Result<()> {
         let kind = arguments.i32()?;
         let first = arguments.text()?.map(|bytes| self.server.config.charset.decode(bytes).to_lowercase());

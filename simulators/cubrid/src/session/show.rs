@@ -2,7 +2,7 @@
 
 use rusqlite::types::Value;
 
-use super::{Executed, Held, Session};
+use super::{Executed, Held, CasSession};
 use crate::catalog;
 use crate::decimal::Decimal;
 use crate::errors::{Error, Result};
@@ -26,7 +26,7 @@ fn some(value: impl Into<String>) -> Value {
     Value::Text(value.into())
 }
 
-impl Session {
+impl CasSession {
     pub(super) fn show_columns(&self, show: &Show) -> Vec<ResultColumn> {
         match show {
             Show::Tables(_) => vec![text(&format!("Tables_in_{}", self.server.config.database), 255)],

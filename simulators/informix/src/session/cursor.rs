@@ -6,7 +6,7 @@ use std::rc::Rc;
 
 use super::rows::{self, Encoder};
 use super::statement::{Prepared, taken};
-use super::{Session, Transaction, failures, files, replies};
+use super::{SqliSession, Transaction, failures, files, replies};
 use crate::database::Mode;
 use crate::engine::{Statement, Value, ValueRef};
 use crate::errors::{Result, SqlError};
@@ -31,7 +31,7 @@ pub struct Cursor {
     position: usize,
 }
 
-impl Session {
+impl SqliSession {
     pub(super) fn open_cursor(&mut self) -> Result<()> {
         self.start_statement();
         self.save_objects()?;

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::Session;
+use super::SqliSession;
 use super::failures;
 use crate::catalog;
 use crate::engine::Statement;
@@ -11,7 +11,7 @@ use crate::errors::{Result, SqlError};
 use crate::sql::{Alter, Alteration, Catalog, NewIndex, NewTable, index_name, quote};
 use headrace_simulator_common::lock;
 
-impl Session {
+impl SqliSession {
     /// SQLite's messages about its own tables mean nothing to a client.
     pub(super) fn catalog_failure(_: rusqlite::Error) -> SqlError {
         SqlError::isam(-243, -107, "")

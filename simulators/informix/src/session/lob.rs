@@ -9,7 +9,7 @@ use headrace_simulator_common::lock;
 use rusqlite::OptionalExtension;
 
 use super::statement::taken;
-use super::{Session, failures, replies, rows};
+use super::{SqliSession, failures, replies, rows};
 use crate::codec::decimal::Decimal;
 use crate::engine::convert::render;
 use crate::engine::{Statement, Value, ValueRef, owned};
@@ -75,7 +75,7 @@ struct Content {
     changed: bool,
 }
 
-impl Session {
+impl SqliSession {
     pub(super) fn fetch_blob(&mut self, descriptor: &[u8]) -> Result<()> {
         let found = rows::descriptor_number(descriptor).and_then(|number| self.blobs.get(&number));
         let bytes = found.ok_or_else(|| SqlError::new(-609, ""))?;

@@ -47,7 +47,7 @@ enum Transaction {
 }
 
 /// The state of one connection.
-pub struct Session {
+pub struct SqliSession {
     server: Arc<Server>,
     link: Link,
     caps: Capabilities,
@@ -95,7 +95,7 @@ fn shown(message: &Message, charset: Charset) -> String {
     }
 }
 
-impl Drop for Session {
+impl Drop for SqliSession {
     fn drop(&mut self) {
         if self.transaction == Transaction::None {
             // An error here has no receiver.
@@ -105,7 +105,7 @@ impl Drop for Session {
     }
 }
 
-impl Session {
+impl SqliSession {
     /// Takes a connection that was accepted.
     pub fn new(server: Arc<Server>, channel: Channel) -> Self {
         let number = server.next_session();

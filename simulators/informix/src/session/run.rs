@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use super::rows::Encoder;
-use super::{Session, Transaction, failures, files, replies};
+use super::{SqliSession, Transaction, failures, files, replies};
 use crate::catalog;
 use crate::codec::charset::Charset;
 use crate::database::Mode;
@@ -28,7 +28,7 @@ fn is_delete(kind: i16) -> bool {
     matches!(kind, 5 | 8 | 32 | TRUNCATE)
 }
 
-impl Session {
+impl SqliSession {
     /// Repeats an operation that fails for a lock until the session's lock timeout.
     fn retry_on_lock<T>(
         &mut self,

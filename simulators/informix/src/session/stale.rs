@@ -5,7 +5,7 @@
 
 use std::sync::atomic::Ordering;
 
-use super::Session;
+use super::SqliSession;
 use crate::errors::{Result, SqlError};
 use crate::sql::{self, Action, Catalog, Compiled};
 
@@ -19,7 +19,7 @@ fn has_tables(action: &Action) -> bool {
     matches!(action, Action::Query { .. } | Action::Write { .. } | Action::Call { .. })
 }
 
-impl Session {
+impl SqliSession {
     /// The number of definitions that the database has seen.
     pub(super) fn generation(&self) -> u64 {
         self.open.as_ref().map_or(0, |open| open.database.generation.load(Ordering::Acquire))

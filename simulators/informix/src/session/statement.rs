@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use super::cursor::Cursor;
-use super::{Session, replies};
+use super::{SqliSession, replies};
 use crate::codec::charset::Charset;
 use crate::engine::convert::{convert, writes_dates};
 use crate::engine::functions::FOREIGN_DATES;
@@ -61,7 +61,7 @@ impl Prepared {
     }
 }
 
-impl Session {
+impl SqliSession {
     pub(super) fn prepare(&mut self, sql: &[u8], immediate: bool) -> Result<()> {
         self.forget_interrupt();
         let text = self.text(sql);

@@ -1,7 +1,7 @@
 //! How a client gets a server connection: of the primary, or of a standby for a transaction that is declared to be
 //! read-only.
 
-use super::Session;
+use super::ClientSession;
 use crate::pool::NotLent;
 use crate::postgres::own_settings;
 use crate::postgres::pool::Lent;
@@ -23,7 +23,7 @@ pub(super) enum Borrowed {
     ClientLeft,
 }
 
-impl Session {
+impl ClientSession {
     /// Waits for a server connection, and for what the client does meanwhile.
     pub(super) async fn borrow(&mut self) -> Result<Borrowed, Ended> {
         self.of.take_cancel().await;

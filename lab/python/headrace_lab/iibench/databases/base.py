@@ -54,7 +54,7 @@ class Facts:
     data_dir: Path | None
 
 
-class Database(ABC):
+class BenchmarkDatabase(ABC):
     """One database's words."""
 
     name = ""

@@ -19,7 +19,7 @@ CODES = ", ".join(f"'{c}', {ord(c)}" for c in string.ascii_letters + string.digi
 ONE_ROW = "Informix takes one row in an INSERT; use executemany"
 
 
-class Database(base.Database):
+class InformixDatabase(base.BenchmarkDatabase):
     name = "informix"
     drivers = {"headrace": "headrace_informix", "informix-driver": "informix_driver_informix"}
     started_as = "the project's test server, as {}"
@@ -76,3 +76,6 @@ class Database(base.Database):
     def settle(self, tables: list[str]) -> Iterator[str]:
         for table in tables:
             yield f"UPDATE STATISTICS MEDIUM FOR TABLE {table}"
+
+
+DATABASE = InformixDatabase

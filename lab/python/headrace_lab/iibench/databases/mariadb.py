@@ -40,7 +40,7 @@ def given_settings(options: Options) -> dict[str, str]:
     return {name.strip(): value.strip() for name, _, value in parts}
 
 
-class Database(base.Database):
+class MariaDBDatabase(base.BenchmarkDatabase):
     name = "mariadb"
     drivers = {"headrace": "headrace_mariadb", "mysqlclient": "mysqlclient_mariadb", "pymysql": "pymysql_mariadb"}
 
@@ -119,3 +119,6 @@ class Database(base.Database):
     def settle(self, tables: list[str]) -> Iterator[str]:
         for table in tables:
             yield f"ANALYZE TABLE {table}"
+
+
+DATABASE = MariaDBDatabase

@@ -18,7 +18,7 @@ STARTED = {
 """What a server that is started for the benchmark has, beside what the launcher gives all."""
 
 
-class Database(mariadb.Database):
+class MySQLDatabase(mariadb.MariaDBDatabase):
     name = "mysql"
     thread_names = ("connection", "mysqld")
     called = "MySQL"
@@ -39,3 +39,6 @@ class Database(mariadb.Database):
 
     def thread(self) -> str:
         return "SELECT THREAD_OS_ID FROM performance_schema.threads WHERE PROCESSLIST_ID = CONNECTION_ID()"
+
+
+DATABASE = MySQLDatabase

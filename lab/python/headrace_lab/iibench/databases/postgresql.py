@@ -30,7 +30,7 @@ SEQUENCE_CACHE = 1_000
 """Keys that a connection takes from the sequence at a time, as iiBench has it."""
 
 
-class Database(base.Database):
+class PostgreSQLDatabase(base.BenchmarkDatabase):
     name = "postgresql"
     drivers = {"headrace": "headrace_postgresql", "psycopg": "psycopg_postgresql", "asyncpg": "asyncpg_postgresql"}
     many_processes = True
@@ -97,3 +97,6 @@ def parent_of(pid: int) -> int | None:
         return int(fields[2].split()[1]) if comm.startswith("postgres") else None
     except (OSError, ValueError, IndexError):
         return None
+
+
+DATABASE = PostgreSQLDatabase

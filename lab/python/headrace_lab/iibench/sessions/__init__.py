@@ -1,15 +1,15 @@
-"""The drivers: one small file each. A module has a class ``Session``; the database's module names it."""
+"""The drivers: one small file each. A module names its class as ``SESSION``; the database's module names it."""
 
 from __future__ import annotations
 
 import importlib
 
-from ..databases.base import Database
-from .base import Session
+from ..databases.base import BenchmarkDatabase
+from .base import BenchmarkSession
 
 
-def load(database: Database, driver: str, url: str) -> Session:
+def load(database: BenchmarkDatabase, driver: str, url: str) -> BenchmarkSession:
     """The session of a driver, connected to nothing yet. Raises KeyError for a driver that the database has not."""
     module = importlib.import_module(f"{__name__}.{database.drivers[driver]}")
-    made: Session = module.Session(url, database)
+    made: BenchmarkSession = module.SESSION(url, database)
     return made

@@ -10,18 +10,18 @@ from typing import Any, TypeVar
 
 import asyncpg
 
-from ..databases.base import COLUMNS, Database
+from ..databases.base import COLUMNS, BenchmarkDatabase
 from . import base
 from .base import RETRIED, Fault, places
 
 T = TypeVar("T")
 
 
-class Session(base.Session):
+class AsyncpgSession(base.BenchmarkSession):
     package = "asyncpg"
     splits = True
 
-    def __init__(self, url: str, database: Database) -> None:
+    def __init__(self, url: str, database: BenchmarkDatabase) -> None:
         super().__init__(url, database)
         self.loop: asyncio.AbstractEventLoop | None = None
         self.waiting: deque[asyncio.Task[Any]] = deque()
@@ -109,3 +109,6 @@ def changed(status: str) -> int:
     """The number of rows in a command's status, such as ``INSERT 0 5``."""
     last = status.rpartition(" ")[2]
     return int(last) if last.isdigit() else -1
+
+
+SESSION = AsyncpgSession

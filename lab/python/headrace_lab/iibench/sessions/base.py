@@ -15,7 +15,7 @@ from typing import Any, Final, TypeVar
 
 from headrace_lab._iibench import IibenchRows
 
-from ..databases.base import COLUMNS, Database
+from ..databases.base import COLUMNS, BenchmarkDatabase
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ class Fault(Exception):
         self.retry = retry
 
 
-class Session(ABC):
+class BenchmarkSession(ABC):
     """One connection, in autocommit: every statement is a transaction."""
 
     package = ""
@@ -48,7 +48,7 @@ class Session(ABC):
     binary_text = False
     """Whether the text of statements is bytes, not str."""
 
-    def __init__(self, url: str, database: Database) -> None:
+    def __init__(self, url: str, database: BenchmarkDatabase) -> None:
         self.url = url
         self.database = database
         self.strategy = "text"
@@ -134,11 +134,11 @@ class Session(ABC):
         """Whether the answer to the oldest block is there, good or bad, without waiting: for drivers that split."""
 
 
-class Whole(Session):
+class Whole(BenchmarkSession):
     """A driver whose calls come back when the server has answered. Where rows are to be made meanwhile, a thread makes
     the calls."""
 
-    def __init__(self, url: str, database: Database) -> None:
+    def __init__(self, url: str, database: BenchmarkDatabase) -> None:
         super().__init__(url, database)
         self._kept: deque[Any] = deque()
         self._calls: ThreadPoolExecutor | None = None

@@ -23,7 +23,7 @@ the server is to find enough that is sent. On a busy machine, 5 rows a commit an
 for 3.5 % of the time with 4 blocks on their way, for 2.4 % with 16 and for 1.0 % with 64."""
 
 
-class Session(Whole):
+class HeadraceSession(Whole):
     """What is the same for all databases."""
 
     package = "headrace"

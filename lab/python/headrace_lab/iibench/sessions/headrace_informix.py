@@ -9,7 +9,7 @@ import headrace.informix
 from . import headrace_any
 
 
-class Session(headrace_any.Session):
+class HeadraceInformixSession(headrace_any.HeadraceSession):
     place = mark = "?"
 
     def connect(self) -> Any:
@@ -31,3 +31,6 @@ class Session(headrace_any.Session):
 
     async def commit(self) -> None:
         self.conn.execute("COMMIT WORK")
+
+
+SESSION = HeadraceInformixSession

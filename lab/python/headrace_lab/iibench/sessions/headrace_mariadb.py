@@ -10,7 +10,7 @@ from . import headrace_any
 from .mysqldb import load_statement
 
 
-class Session(headrace_any.Session):
+class HeadraceMariaDBSession(headrace_any.HeadraceSession):
     place = "?"
     snapshot = "START TRANSACTION WITH CONSISTENT SNAPSHOT"
 
@@ -19,3 +19,6 @@ class Session(headrace_any.Session):
 
     def load(self, block: bytes) -> int:
         return int(self.conn.load_data(load_statement("rows", self.table), block))
+
+
+SESSION = HeadraceMariaDBSession

@@ -10,7 +10,7 @@ from ..databases.base import COLUMNS
 from . import headrace_any
 
 
-class Session(headrace_any.Session):
+class HeadracePostgreSQLSession(headrace_any.HeadraceSession):
     place = "${}"
     snapshot = "BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT 1"
 
@@ -19,3 +19,6 @@ class Session(headrace_any.Session):
 
     def load(self, block: bytes) -> int:
         return int(self.conn.copy_in(self.table, block, columns=COLUMNS, format="text"))
+
+
+SESSION = HeadracePostgreSQLSession

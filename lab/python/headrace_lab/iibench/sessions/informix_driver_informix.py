@@ -15,7 +15,7 @@ LOCKED = ("-244", "-143", "-245", "-246", "-233")
 """The server's codes for what a lock was in the way of."""
 
 
-class Session(Whole):
+class InformixDriverSession(Whole):
     package = "informix-driver"
 
     async def open(self) -> None:
@@ -72,3 +72,6 @@ class Session(Whole):
         finally:
             cursor.close()
         return rows
+
+
+SESSION = InformixDriverSession

@@ -13,7 +13,7 @@ from . import mysqldb
 from .base import Fault, Whole
 
 
-class Session(Whole):
+class MysqlclientSession(Whole):
     package = "mysqlclient"
     strategies = {"prepared": "mysqlclient has no prepared statements"}
     binary_text = True
@@ -74,3 +74,6 @@ class Session(Whole):
 
     async def arrived(self) -> bool:
         return bool(self.poll.poll(0)) if self.strategy == "text" else await super().arrived()
+
+
+SESSION = MysqlclientSession

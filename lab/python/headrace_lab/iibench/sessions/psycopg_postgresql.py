@@ -14,7 +14,7 @@ from ..databases.base import COLUMNS
 from .base import RETRIED, Fault, Whole, places
 
 
-class Session(Whole):
+class PsycopgSession(Whole):
     package = "psycopg"
 
     async def open(self) -> None:
@@ -85,3 +85,6 @@ class Session(Whole):
 
     async def arrived(self) -> bool:
         return bool(self.poll.poll(0)) if self.strategy == "text" else await super().arrived()
+
+
+SESSION = PsycopgSession

@@ -11,7 +11,7 @@ from . import mysqldb
 from .base import Fault, Whole
 
 
-class Session(Whole):
+class PyMySQLSession(Whole):
     package = "PyMySQL"
     strategies = {"prepared": "PyMySQL has no prepared statements"}
     binary_text = True
@@ -55,3 +55,6 @@ class Session(Whole):
             if self.strategy == "copy":
                 return int(cursor.execute(self.file.fill(block, self.table)))
             return mysqldb.insert_whole(self.conn, cursor, self.statement, block)
+
+
+SESSION = PyMySQLSession
