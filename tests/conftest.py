@@ -34,7 +34,7 @@ from served import SETTINGS, Served, served
 from servers import Database, database, names
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # Shells start what runs in the background so, and Python then knows no Ctrl-C, which tests need.
+    # Shells start what runs in the background so, and Python then handles no Ctrl-C, which tests need.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # What races builds optimised programs, which take minutes: here they are those that other tests use.

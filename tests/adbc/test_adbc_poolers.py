@@ -1,4 +1,4 @@
-"""The ADBC driver behind a pooler that knows no prepared statements."""
+"""The ADBC driver behind a pooler that has no prepared statements."""
 
 from __future__ import annotations
 

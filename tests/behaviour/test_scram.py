@@ -1,4 +1,4 @@
-"""A server that does not prove that it knows the password is no server (RFC 5802, section 5)."""
+"""A server that does not prove that it has the password is not the server (RFC 5802, section 5)."""
 
 from __future__ import annotations
 

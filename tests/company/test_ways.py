@@ -56,7 +56,7 @@ def behind_a_pooler(place: Place) -> Place:
 
 @pytest.fixture(scope="module", params=["system", "newest"])
 def pooled(request: pytest.FixtureRequest, server: PostgresServer) -> Iterator[Place]:
-    """PgBouncer of the system, which knows no prepared statements, and the newest, which does."""
+    """PgBouncer of the system, which has no prepared statements, and the newest, which does."""
     if request.param == "system":
         with pgbouncer(system_pgbouncer(), server) as url:
             yield behind_a_pooler(postgresql(url, "pgbouncer", prepared=False))

@@ -11,8 +11,8 @@ import headrace.cubrid
 from headrace import errors
 
 HOOKS = ["headrace_release=1", "headrace_idle=1;headrace_release=1"]
-"""The process is given away while the status of the session tells that a transaction is open, and while it tells that
-none is: two processes in one place of the broker's table overwrite each other's."""
+"""The process is given away while the status of the session has an open transaction, and while it has
+none: two processes in one place of the broker's table overwrite each other's."""
 
 
 def rows(url: str) -> list[int]:

@@ -110,7 +110,7 @@ class Churn:
         return sum(pool["open"] for pool in pools) if all(pool["open"] == pool["idle"] for pool in pools) else None
 
     def status(self) -> Any:
-        """What the daemon says of itself."""
+        """The status of the daemon."""
         with socket.socket(socket.AF_UNIX) as raw:
             raw.connect(f"{self.daemon.socket}.http")
             raw.sendall(b"GET /status HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")

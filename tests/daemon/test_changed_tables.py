@@ -33,7 +33,7 @@ STEPS = 250
 
 
 class Reader:
-    """A client that knows the type of the column from a description, and reads rows in binary."""
+    """A client that has read the type of the column from a description, and reads rows in binary."""
 
     def __init__(self, client: Client, text: str, describes: str) -> None:
         self.client, self.text, self.describes = client, text, describes

@@ -113,7 +113,7 @@ def shown(received: bytes) -> list[tuple[str, object]]:
 
 
 def parameters(received: bytes) -> dict[str, str]:
-    """The settings that a client knows of in the end."""
+    """The settings that a client has received in the end."""
     reports = (body.decode().split("\0") for tag, body in messages(received) if tag == b"S")
     return {name: value for name, value, *_ in reports if name in ("TimeZone", "DateStyle")}
 

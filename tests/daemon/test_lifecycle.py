@@ -73,7 +73,10 @@ def test_folder_of_others_is_refused(program: Path, folder: Path, server: Postgr
         ),
         ('[databases.a]\nhost = "h:x"\n', "host: the port is not a number"),
         ('[databases.a]\nhost = "h"\npassword = 4711\n', "line 3: invalid type: integer, expected a string"),
-        ('[databases]\na = "postgresql://u:4711@h/d"\n', "line 2: invalid type: string, expected the settings of a database"),
+        (
+            '[databases]\na = "postgresql://u:4711@h/d"\n',
+            "line 2: invalid type: string, expected the settings of a database",
+        ),
         ('[databases.a]\nurl = "postgresql://u:p@h:4711x/d"\n', "url: the port in the URL is not a number"),
         ('[local_users."no such user"]\n[databases]\n', "no such user"),
     ],

@@ -66,7 +66,7 @@ def told(request: bytes) -> int:
 
 
 def conversation(client: Client, requests: list[bytes]) -> tuple[list[object], dict[str, str]]:
-    """What a client sees, and what it knows of its settings in the end."""
+    """What a client sees, and the settings that it has received in the end."""
     seen: list[object] = []
     known: dict[str, str] = {}
     answers = [client.welcome, *(client.ask(each, told(each)) for each in [*requests, query(LOOK)])]

@@ -47,7 +47,7 @@ def taking_over(program: Path) -> Iterator[Callable[[Daemon], Daemon]]:
 
 
 def status(daemon: Daemon) -> dict[str, Any]:
-    """What the daemon of the socket says of itself."""
+    """The status of the daemon of the socket."""
     from headrace._daemon import ask
 
     found: dict[str, Any] = json.loads(ask(str(daemon.folder), "GET", "/status")[1])

@@ -1,4 +1,4 @@
-"""What the daemon says of itself: JSON, metrics, and the reloading of its configuration."""
+"""The status of the daemon: JSON, metrics, and the reloading of its configuration."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every setting of a session that the server knows: changed, and looked at."""
+"""Every setting of a session that the server has: changed, and looked at."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pytest plugin for SQLAlchemy's own tests, whose lists of exceptions name the drivers that SQLAlchemy knows.
+"""A pytest plugin for SQLAlchemy's own tests, whose lists of exceptions name the drivers that SQLAlchemy lists.
 
 headrace is taken for one that they do not know, and for psycopg (PostgreSQL) or mysqlclient, too. A test is skipped, or
 expected to fail, only where it would be for both. ``HEADRACE_DESELECT`` has patterns of tests that are left out, a line

@@ -18,7 +18,7 @@ MESSAGES: Final = (CUT, KILLED, CUT_AFTER, KILLED_AFTER, UNSENT)
 
 
 def _killed() -> bytes:
-    """What the server says when an administrator ends the session (57P01)."""
+    """What the server sends when an administrator ends the session (57P01)."""
     fields = {"S": "FATAL", "V": "FATAL", "C": "57P01", "M": "terminating connection due to administrator command"}
     body = b"".join(f"{code}{text}\0".encode() for code, text in fields.items()) + b"\0"
     return b"E" + struct.pack("!i", len(body) + 4) + body

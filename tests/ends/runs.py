@@ -49,7 +49,7 @@ class Place:
         self.admin.execute("drop table if exists ends")
         self.admin.execute("create table ends (id int)")
         self.sessions: list[Any] = []
-        """Connections of the run, where the case knows them."""
+        """Connections of the run, where the case has them."""
 
     def make_way(self, port: int) -> Way:
         """The way to the server."""

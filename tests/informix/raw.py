@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from headrace.testing import InformixServer
 
-# Seconds. A server that says nothing for so long has nothing to say.
+# Seconds. A server that sends nothing for so long sends nothing more.
 TIMEOUT = 20.0
 
 

@@ -96,7 +96,7 @@ def test_every_value_comes_back(conn: Connection, table: str, kind: str, values:
     cursor = conn.execute(f"select v from {table}")
     assert cursor.description is not None
     assert cursor.description[0][0] == "v"
-    # An update knows nothing of its columns: values go by the types they have.
+    # An update has no description of its columns: values go by the types they have.
     conn.execute(f"update {table} set v = ? where n = ?", (values[-1], 0))
     assert conn.fetchval(f"select v from {table} where n = 0") == values[-1]
     conn.execute(f"update {table} set v = ? where n = ?", (None, 0))

@@ -72,7 +72,7 @@ def knows(monkeypatch: pytest.MonkeyPatch, name: str, *addresses: str) -> None:
 
 
 class Silent(Accepting):
-    """Takes connections and says nothing; calls ``came`` for each, and knows how many were closed."""
+    """Takes connections and sends nothing; calls ``came`` for each, and counts those that were closed."""
 
     def __init__(self, came: Callable[[], None] = lambda: None) -> None:
         super().__init__()

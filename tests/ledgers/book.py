@@ -16,7 +16,7 @@ TABLES = ("journal", "accounts")
 
 
 class Told(Enum):
-    """What the program knows of a transaction."""
+    """What the program has recorded of a transaction."""
 
     STORED = "acknowledged"
     REFUSED = "refused"

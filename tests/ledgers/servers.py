@@ -35,7 +35,7 @@ LIMIT = 60.0
 
 
 class Restarting:
-    """A server's process, by what the system knows of it."""
+    """A server's process, by what the system lists of it."""
 
     def __init__(self, pid: int, url: Callable[[int], str], *, signal: signal.Signals, account: str) -> None:
         self.pid = pid

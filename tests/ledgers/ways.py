@@ -1,4 +1,4 @@
-"""The ways in which a program stores what it wants stored, each written once for both shells."""
+"""The ways in which a program stores what it has to store, each written once for both shells."""
 
 from __future__ import annotations
 

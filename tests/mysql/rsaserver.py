@@ -31,7 +31,7 @@ def make_key(folder: Path) -> tuple[Path, Path]:
 
 
 class RsaServer(Accepting):
-    """Listens on a loopback port. ``cached`` is true if it knows the password's hash already, so that
+    """Listens on a loopback port. ``cached`` is true if it has the password's hash already, so that
     caching_sha2_password takes the fast way; ``received`` is every byte of every client, ``seen`` the steps of each
     login."""
 

@@ -280,7 +280,7 @@ def test_compression(my_server: Served) -> None:
 
 
 class Silence(Accepting):
-    """Takes connections and says nothing."""
+    """Takes connections and sends nothing."""
 
     def __init__(self) -> None:
         super().__init__()

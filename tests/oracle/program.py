@@ -257,7 +257,7 @@ class Looped:
 
         def call(*args: Any, **keywords: Any) -> Any:
             async def awaited() -> Any:
-                # On the running loop, which then knows of generators and ends those that are dropped.
+                # On the running loop, which then registers generators and ends those that are dropped.
                 value = found(*args, **keywords)
                 return await value if inspect.isawaitable(value) else value
 

@@ -1,4 +1,4 @@
-"""Connections in memory: all that a pool knows of a connection, and switches for what can go wrong with it."""
+"""Connections in memory: all that a pool uses of a connection, and switches for what can go wrong with it."""
 
 from __future__ import annotations
 

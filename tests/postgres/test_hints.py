@@ -1,4 +1,4 @@
-"""Errors of the server whose cure only a driver knows have a hint."""
+"""Errors of the server that only a driver can cure have a hint."""
 
 from __future__ import annotations
 

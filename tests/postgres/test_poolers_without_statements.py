@@ -1,4 +1,4 @@
-"""Behind a pooler that knows no prepared statements, in the default mode: a client never executes the statement of
+"""Behind a pooler that has no prepared statements, in the default mode: a client never executes the statement of
 another client, and none waits for ever."""
 
 # Made by tools/async_to_sync.py of test_poolers_without_statements_async.py: edit that file, and run the tool.

@@ -1,4 +1,4 @@
-"""Behind a pooler that knows no prepared statements, in the default mode: a client never executes the statement of
+"""Behind a pooler that has no prepared statements, in the default mode: a client never executes the statement of
 another client, and none waits for ever."""
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ class Database(ABC):
     have no branches, but use these attributes."""
 
     differences: ClassVar[Differences]
-    """What the lab knows too."""
+    """The fields that the lab shares."""
     module: ClassVar[Any]
     """The driver's module."""
     resets: ClassVar[Any]

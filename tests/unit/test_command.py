@@ -1,4 +1,4 @@
-"""The command ``headrace`` before it knows what is wanted."""
+"""The command ``headrace`` before its arguments are read."""
 
 from __future__ import annotations
 

@@ -64,7 +64,7 @@ class Way(ABC):
     """The place of the value."""
     usual: ClassVar[str] = ""
     """The way of another driver that this one is compared with in any case; by default the first of the database's that
-    stores the value, if it knows values of the kind."""
+    stores the value, if it has values of the kind."""
     group: ClassVar[str] = "by column"
     """Where there is a choice: the value is sent as its column's type, or as the type that is the value's own."""
     rows: ClassVar[int] = 1

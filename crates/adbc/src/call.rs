@@ -273,7 +273,7 @@ impl<C: Described, E: Refusal> ResponseHandler for Call<C, E> {
         }
         state.error = match outcome {
             Outcome::Done => state.misplaced.map(misplaced_copy),
-            // All that the server's error says is that the client has ended it.
+            // The server's error means only that the client has ended it.
             Outcome::Server { .. } if state.misplaced == Some(BulkDirection::In) => {
                 Some(misplaced_copy(BulkDirection::In))
             }

@@ -39,7 +39,7 @@ pub fn state(message: impl Into<String>) -> Error {
     of(Status::InvalidState, message)
 }
 
-/// The error of a statement that the program has cancelled before the server could tell.
+/// The error of a statement that the program has cancelled before the server has answered.
 pub fn cancelled() -> Error {
     Error { sqlstate: sqlstate("57014"), ..of(Status::Cancelled, "the statement was cancelled") }
 }

@@ -201,8 +201,8 @@ impl Link {
 }
 
 impl Core {
-    /// Executes a statement, in a transaction if that is wanted; waits for its first batch, or its end. `many` is how more
-    /// than one row of parameters is sent.
+    /// Executes a statement, in a transaction if that is wanted; waits for its first batch, or its end. `many` is how
+    /// more than one row of parameters is sent.
     fn execute(
         &mut self,
         sql: &Arc<str>,
@@ -275,8 +275,8 @@ impl Core {
         Ok(Plan { instants, ..located.plan(self.dialect, schema, replaced)? })
     }
 
-    /// The same ingestion, whose table's name means what it says: no temporary table of the session unless one is wanted,
-    /// and no table of another catalog. Also, where [`Dialect::definition`] tells, what it replaces.
+    /// The same ingestion, whose table's name is taken literally: no temporary table of the session unless it is
+    /// requested, and no table of another catalog. Also, where [`Dialect::definition`] returns it, what it replaces.
     fn located(&mut self, ingest: &Ingest) -> Result<(Ingest, Replaced)> {
         let Some(table) = ingest.table.as_deref() else { return Ok((ingest.clone(), Replaced::Nothing)) };
         let mut located = ingest.clone();

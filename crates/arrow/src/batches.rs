@@ -175,7 +175,7 @@ impl Batches {
         let mut first: Option<Refused> = None;
         let mut broken = false;
         for (number, builder) in self.builders.iter_mut().enumerate() {
-            // First: a list knows its rows only until it is finished.
+            // First: a list has its rows only until it is finished.
             let fault = builder.fault();
             let array = builder.finish();
             if let Some(fault) = fault {

@@ -150,7 +150,7 @@ impl<B: Build> Flat<B> {
         self.fault.take()
     }
 
-    /// A null in place of a value that Arrow cannot represent, and a fault unless the caller wants the null.
+    /// A null in place of a value that Arrow cannot represent, and a fault unless the caller allows the null.
     #[cold]
     fn refuse(&mut self, reason: &str) {
         if !self.null_unrepresentable {
@@ -384,7 +384,7 @@ impl Build for Floats32 {
     }
 }
 
-/// Floating-point numbers of 64 bits, exact numbers among them if the caller wants it so.
+/// Floating-point numbers of 64 bits, exact numbers among them if the caller has chosen that.
 #[derive(Debug)]
 pub struct Floats64(pub Fixed<Float64Type>);
 

@@ -1,8 +1,8 @@
 //! Streams that other programs have made, in Arrow's C stream interface.
 //!
-//! This is the only module of this crate with unsafe code. Its structures are those of Arrow's documentation, "The Arrow C
-//! data interface" and "The Arrow C stream interface"; the ones of `arrow_array` and `arrow_schema` have the same layout,
-//! and no fields for others.
+//! This is the only module of this crate with unsafe code. Its structures are those of Arrow's documentation, "The
+//! Arrow C data interface" and "The Arrow C stream interface"; the ones of `arrow_array` and `arrow_schema` have the
+//! same layout, and no fields for others.
 
 use arrow_array::ffi::FFI_ArrowArray;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
@@ -66,7 +66,7 @@ impl Nulls {
     /// # Safety
     /// The pointer is null, or leads to a schema that was not released.
     unsafe fn of(schema: *const Schema) -> Option<Self> {
-        // SAFETY: the caller's promise. A schema has as many children as it says, and a format that ends with a NUL.
+        // SAFETY: the caller's promise. A schema has as many children as `n_children`, and a format that ends with a NUL.
         unsafe {
             let schema = schema.as_ref()?;
             let is_null = !schema.format.is_null() && CStr::from_ptr(schema.format) == c"n";
@@ -84,7 +84,7 @@ impl Nulls {
     /// # Safety
     /// The pointer is null, or leads to an array of the type that this is of.
     unsafe fn mend(&self, array: *mut Array) {
-        // SAFETY: the caller's promise. An array has as many children as it says.
+        // SAFETY: the caller's promise. An array has as many children as `n_children`.
         unsafe {
             let Some(array) = array.as_mut().filter(|array| array.release.is_some()) else { return };
             if self.is_null && array.n_buffers == 1 {

@@ -206,7 +206,7 @@ pub trait Value: Sized {
     /// The numbers of a geometric value of a fixed size in order, also those of its points: a few more than `max` of
     /// them are read at most.
     fn floats(&self, max: usize) -> Result<Vec<f64>, Self::Error>;
-    /// The coordinates of the points of a path or polygon, x and y of each, and whether it is closed if it says so.
+    /// The coordinates of the points of a path or polygon, x and y of each, and whether it is closed if it has that flag.
     fn points(&self) -> Result<(Vec<f64>, Option<bool>), Self::Error>;
     /// What it is among geometric values, if it is of one of the driver's own classes for them.
     fn geometry(&self) -> Option<Container> {

@@ -1,7 +1,7 @@
 //! The parameters of a statement as users of Python write them, turned into the server's own.
 //!
 //! `%s` and `%(name)s` become `$1`, `$2`, ... or `?`. A percent sign counts everywhere, also in a string or a comment,
-//! as in every driver of this style: a literal one is written `%%`. Only a lexer of the dialect can tell where a
+//! as in every driver of this style: a literal one is written `%%`. Only a lexer of the dialect can find where a
 //! server's own placeholders may be, so those are converted in each protocol's crate.
 
 use crate::limits;

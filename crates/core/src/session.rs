@@ -324,7 +324,7 @@ pub trait Session {
         false
     }
     /// True if a transaction is open, for code that shares the connection, once every queued request has ended. `None`
-    /// if only the replies tell: a pending request may begin or end one, or may fail to.
+    /// if only the replies decide it: a pending request may begin or end one, or may fail to.
     fn transaction_ahead(&self) -> Option<bool>;
     /// The number of prepared statements that are kept.
     fn statements(&self) -> usize;

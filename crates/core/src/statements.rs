@@ -135,7 +135,7 @@ impl<K: Hash + Eq + Clone, S: Prepared> Statements<K, S> {
         self.to_close.extend(statement.name());
     }
 
-    /// Closes the statement that the server knows as `name` with the next request.
+    /// Closes the statement that is called `name` on the server with the next request.
     pub fn close_name(&mut self, name: S::Name) {
         self.to_close.push(name);
     }

@@ -1,7 +1,7 @@
 //! The meaning of CUBRID's error numbers.
 //!
 //! The CAS has numbers from -10000 on (`src/broker/cas_error.h`), which it sends as -1000 and so on to clients that do
-//! not know them; the database has those of `src/base/error_code.h`. The server sends a text for most of the latter,
+//! not have them; the database has those of `src/base/error_code.h`. The server sends a text for most of the latter,
 //! and none for the former: those texts are here, in words of our own.
 
 use crate::messages::server::{Origin, ServerError, renewed};

@@ -207,7 +207,7 @@ pub fn is_call(sql: &str) -> bool {
 /// What a statement does apart from reading and writing rows, judged by its first words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
-    /// Nothing, as far as they tell.
+    /// Nothing, as far as they show.
     None,
     /// It commits the transaction.
     Commits,

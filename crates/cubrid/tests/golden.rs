@@ -126,7 +126,7 @@ fn encoded(request: &[u8]) -> Vec<u8> {
             }
             return out;
         }
-        // A client type that brokers do not know, which cannot be asked for.
+        // A client type that brokers do not have, which cannot be asked for.
         [b'C', b'U', b'B', b'R', ..] => return request.to_vec(),
         [b'P', b'I', b'N', b'G', ..] => login::ping(&mut out),
         [b'X', b'1', .., a, b, c, d] => login::cancel(&mut out, i32::from_be_bytes([*a, *b, *c, *d])),

@@ -43,7 +43,7 @@ impl Known {
 }
 
 impl Verifiers {
-    /// The verifier of a user; `None` if the server knows none by which it may log in.
+    /// The verifier of a user; `None` if the server has none by which it may log in.
     ///
     /// # Errors
     /// [`NotOpened`]: the server cannot be asked.

@@ -28,7 +28,7 @@ use tokio::time::timeout;
 pub struct Peer {
     /// The number of its process.
     pub process: Option<i32>,
-    /// The number of its user, as the system knows it, if it comes from a Unix socket.
+    /// The number of its user, as the system counts it, if it comes from a Unix socket.
     pub user: Option<u32>,
     /// The daemon's own user.
     pub own: bool,
@@ -202,7 +202,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// Reads up to the StartupMessage, and has a client of TCP log in. `None` if that is not what the client wants.
+    /// Reads up to the StartupMessage, and has a client of TCP log in. `None` if the client has connected for something
+    /// else.
     async fn start(&mut self, hub: &Arc<Hub>, peer: &Peer) -> Result<Option<Admitted>, Ended> {
         loop {
             let found = first(self.buffers.read_buffer.unread());
@@ -331,7 +332,7 @@ impl Client {
     }
 
     /// Sends what is left, and waits for what the client sends next; without buffers, once they are empty. As
-    /// [`Stream::exchange`] it tells when a full write buffer has room: messages that came before wait for that.
+    /// [`Stream::exchange`] it returns when a full write buffer has room: messages that came before wait for that.
     ///
     /// # Errors
     /// [`Fatal`]: the connection is lost, or TLS fails.
@@ -354,8 +355,8 @@ impl Client {
         self.stream.exchange(&mut self.buffers, true).await
     }
 
-    /// Waits for something that only this client needs, and keeps what it sends meanwhile. `None` if it leaves before. One
-    /// that has ended its side of the connection after a message may wait for the answer.
+    /// Waits for something that only this client needs, and keeps what it sends meanwhile. `None` if it leaves before.
+    /// One that has ended its side of the connection after a message may wait for the answer.
     pub async fn while_connected<T>(&mut self, needed: impl Future<Output = T>) -> Option<T> {
         tokio::pin!(needed);
         spare::give_back_but_request(&mut self.buffers);

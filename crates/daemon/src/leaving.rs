@@ -12,8 +12,8 @@ pub enum Leaving {
     /// None.
     #[default]
     Nobody,
-    /// Those that have been idle for so long: another daemon serves who connects again. A pool that has checked a connection
-    /// uses it at once, and is not to find it closed.
+    /// Those that have been idle for so long: another daemon serves who connects again. A pool that has checked a
+    /// connection uses it at once, and is not to find it closed.
     Idle(Duration),
     /// All, because another daemon serves who connects again.
     Moved,
@@ -21,7 +21,7 @@ pub enum Leaving {
     All,
 }
 
-/// What a task of a client knows of it.
+/// It, as a task of a client receives it.
 pub type Left = watch::Receiver<Leaving>;
 
 /// Waits, as long as the client is idle, until it has to leave; returns what it is told.

@@ -88,7 +88,7 @@ pub const APPLICATION_NAME_BYTES: usize = 63;
 /// Sets of settings of which a pool remembers what the server makes of them.
 pub const STARTUP_REPLIES: usize = 256;
 /// How long a client that keeps its server connection is idle before the server is asked whether what keeps it is still
-/// there, where nothing that was sent says so.
+/// there, where nothing that was sent shows it.
 pub const PINNED_PAUSE: Duration = Duration::from_millis(50);
 /// How often connections that nobody uses are looked for.
 pub const EXPIRY: Duration = Duration::from_secs(10);
@@ -124,8 +124,8 @@ pub const MEMORY_MB: usize = 512;
 pub const SMALL: usize = 512 * 1024;
 /// Bytes of a request up to which a client that waits for a server connection keeps them alone, without its buffers.
 pub const KEPT_REQUEST_BYTES: usize = 4096;
-/// Pairs of a read buffer and a write buffer, each of at most [`SMALL`] bytes, that a thread keeps for the next client that
-/// needs some.
+/// Pairs of a read buffer and a write buffer, each of at most [`SMALL`] bytes, that a thread keeps for the next client
+/// that needs some.
 pub const SPARE_BUFFERS: usize = 8;
 /// Entries of a table of what is under way between a client and its server connection for which the client keeps memory
 /// when it has none.

@@ -1,4 +1,4 @@
-//! What the daemon says on standard error: one line for each event, as text or as JSON, at most so many in a second.
+//! The daemon's log on standard error: one line for each event, as text or as JSON, at most so many in a second.
 //!
 //! A thread writes them. A pipe that nobody reads, or a disk that is full, costs lines, and no client waits for it.
 

@@ -11,31 +11,31 @@ use headrace_postgres::messages::tag::authentication;
 /// Who has let a client in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Admission {
-    /// The configuration, which says what it may use.
+    /// The configuration, which has what it may use.
     Account,
     /// The server of its database, which it may use.
     Server,
 }
 
-/// Who knows a client.
+/// What authenticates a client.
 enum Known {
-    /// The configuration knows it, with a password; and has checked its certificate, if it needs one.
+    /// The configuration has it, with a password; and has checked its certificate, if it needs one.
     Account(Verifier),
     /// The same without a password: the certificate is enough.
     Certificate,
-    /// The server of its database knows it.
+    /// The server of its database has it.
     Server(Verifier),
     /// Nobody.
     Unknown,
 }
 
 impl Client {
-    /// Has a client prove that it is `user`: one of the configuration's clients, or a user of the server of `database`, if
-    /// that is asked.
+    /// Has a client prove that it is `user`: one of the configuration's clients, or a user of the server of `database`,
+    /// if that is asked.
     ///
     /// # Errors
-    /// [`Ended`]: it is not. The error for a user that does not exist, and for a certificate that is missing or another's, is
-    /// that for a wrong password.
+    /// [`Ended`]: it is not. The error for a user that does not exist, and for a certificate that is missing or
+    /// another's, is that for a wrong password.
     pub(crate) async fn log_in(&mut self, hub: &Hub, user: &str, database: &str) -> Result<Admission, Ended> {
         let known = self.known(hub, user, database).await?;
         let (verifier, admission) = match known {
@@ -63,7 +63,7 @@ impl Client {
         }
         let Some(of_server) = config.databases.get(database) else { return Ok(Known::Unknown) };
         let found = hub.verifiers.of(database, of_server, user).await;
-        // What the server says of its own trouble is for operators, who find it in the log.
+        // An error of the server's own is for operators, who find it in the log.
         let found = found.map_err(|reason| {
             tracing::error!(database, reason = %reason.fatal, "the server cannot be asked for a password");
             Ended::new(UNREACHABLE, "headraced: the server cannot be asked for the password (auth_query)")

@@ -67,7 +67,7 @@ impl Operator {
         Self(format!("{:?} on the console, client {} from {from}", client.user, client.number))
     }
 
-    /// Who has sent SIGHUP, which does not say.
+    /// Who has sent SIGHUP, which has no sender.
     pub fn of_signal() -> Self {
         Self("SIGHUP".to_owned())
     }

@@ -116,7 +116,7 @@ impl Client {
         self.set_activity_at(activity, Instant::now());
     }
 
-    /// The same for who knows the time.
+    /// The same for a caller that has the time.
     pub fn set_activity_at(&self, activity: Activity, now: Instant) {
         let mut state = lock(&self.state);
         if state.0 != activity {

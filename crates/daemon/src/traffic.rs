@@ -58,7 +58,7 @@ impl Traffic {
     }
 }
 
-/// The threads that hear of what arrives at a socket.
+/// The threads that are woken by what arrives at a socket.
 #[derive(Debug, Default)]
 pub struct RuntimeAffinity(TrafficClass);
 

@@ -1,6 +1,6 @@
 //! A row of the tables of settings.
 
-/// What has settings: each setting says in which of these it is.
+/// What has settings: each setting lists in which of these it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Product {
     /// The drivers for Python.
@@ -43,7 +43,8 @@ pub enum Kind {
     Number,
     /// One of these, and by other names for the same, which follow.
     Choice(&'static [&'static str], &'static [&'static str]),
-    /// A setting of other drivers that may only say what is so anyway: its values, in small letters, and the reason.
+    /// A setting of other drivers that may only have the value that holds anyway: its values, in small letters, and the
+    /// reason.
     Only(&'static [&'static str], &'static str),
     /// A setting of other drivers that changes nothing here.
     Ignored,

@@ -185,8 +185,8 @@ impl Link {
     }
 
     /// Sends what can be sent, and waits until bytes were received, or there is room to send more, or a tick or the
-    /// deadline has passed. Where much is to come, a long answer or many `replies`, it sleeps a little before, so that more
-    /// of it is there; with 0 replies it does not know how many.
+    /// deadline has passed. Where much is to come, a long answer or many `replies`, it sleeps a little before, so that
+    /// more of it is there; with 0 replies their number is unknown.
     ///
     /// If all of a full write buffer could be sent, its owner has more to send, and perhaps no answer to expect before
     /// that: then the exchange receives what has come without waiting, and returns [`Progress::Sent`] if that is

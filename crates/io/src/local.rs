@@ -28,7 +28,7 @@ impl Local {
         Ok(Self { socket: registered(socket, Interest::READABLE)?, room: None })
     }
 
-    /// Waits by the runtime that this is called in from now on, whose threads hear of it.
+    /// Waits by the runtime that this is called in from now on, whose threads it wakes.
     pub(crate) fn come_here(&mut self) -> io::Result<()> {
         // A descriptor can be registered once only, so that another one of the same socket is.
         *self = Self::new(self.socket().try_clone()?)?;

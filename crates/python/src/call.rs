@@ -484,7 +484,7 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
     fn finish(mut self, py: Python<'_>, outcome: Outcome<D::ServerError, ClientError>) {
         let result = match (outcome, self.misplaced) {
             (Outcome::Done, Some(direction)) => Err(misplaced_copy(py, direction)),
-            // All that the server's error says is that the client has ended it.
+            // The server's error means only that the client has ended it.
             (Outcome::Server { .. }, Some(BulkDirection::In)) => Err(misplaced_copy(py, BulkDirection::In)),
             (Outcome::Done, None) => self.outcome(py),
             (Outcome::Server { error, row }, _) => {

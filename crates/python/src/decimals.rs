@@ -92,7 +92,7 @@ impl Maker {
         // SAFETY: `kind` is a type whose instances are DecimalObject (checked by `probe`; before that, has_layout has
         // checked the size, which is all that memory safety needs here). tp_alloc returns a new, zeroed instance
         // without other references. Every field is written before it is returned, and `data` points into the object
-        // itself; the flags (static data) tell libmpdec not to free it.
+        // itself; the flags (static data) keep libmpdec from freeing it.
         unsafe {
             let object = (*kind).tp_alloc?(kind, 0);
             if object.is_null() {

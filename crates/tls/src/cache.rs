@@ -47,7 +47,7 @@ pub(crate) fn configuration(settings: &TlsConfig) -> Result<(Arc<ClientConfig>, 
     let key = Key { config: settings.clone(), stamps };
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     let kept = kept.get_or_insert_default();
-    // Only the system knows where its certificates are.
+    // Only the system has the places of its certificates.
     let fresh = |made: &Instant| {
         !matches!(settings.roots, Roots::System) || made.elapsed() < Duration::from_secs(TLS_STORE_SECONDS)
     };

@@ -30,7 +30,7 @@ class Halves:
 
 def halves(available: frozenset[int] | None = None) -> Halves | None:
     """The cores that this process may use, in two halves; the odd one is the clients'. None where there is only one, or
-    where the system knows no affinity.
+    where the system has no affinity.
 
     >>> halves(frozenset({0, 1, 2}))
     Halves(clients=frozenset({0, 1}), server=frozenset({2}))

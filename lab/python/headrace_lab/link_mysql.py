@@ -16,7 +16,7 @@ BULK: Final = 1 << 2
 """MARIADB_CLIENT_STMT_BULK_OPERATIONS"""
 FAST: Final = b"\x01\x03"
 FULL: Final = b"\x01\x04"
-"""caching_sha2_password: the server knows the password's hash, or wants the password."""
+"""caching_sha2_password: the server has the password's hash, or needs the password."""
 UTF8MB4: Final = 45
 LARGEST: Final = 0xFFFFFF
 
@@ -69,7 +69,7 @@ class Link(Counted):
             _, answer = self.read()
         if answer == FULL:
             raise RuntimeError(
-                "the floor logs in where the server knows the password already: log in with another client"
+                "the floor logs in where the server has the password already: log in with another client"
             )
         if answer == FAST:
             _, answer = self.read()

@@ -72,7 +72,7 @@ def test_figures_are_there_for_client_and_server(any_bench: Run) -> None:
     step = watched(any_bench)
     assert step["server"]["per"] == "row"
     assert step["server"]["cpu_us"] > 0
-    assert 0 <= step["asleep_share"] < 1, "the server runs here, so the kernel knows"
+    assert 0 <= step["asleep_share"] < 1, "the server runs here, so the kernel counts it"
     assert step["data_bytes"] > 0
 
 

@@ -159,7 +159,7 @@ impl Dialect for Sql {
         let mut parts = found.splitn(3, ',').map(str::trim);
         let mut next = || parts.next().unwrap_or_default();
         match (next().parse(), next().parse(), next()) {
-            // The name is that of a type that the number does not tell, such as LVARCHAR.
+            // The name is that of a type that has no number of its own, such as LVARCHAR.
             (Ok(ty), Ok(length), name) => types::name(ty, name, length),
             _ => found.to_owned(),
         }

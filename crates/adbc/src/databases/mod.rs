@@ -61,8 +61,8 @@ pub trait Zone: Sync {
     fn query(&self) -> &'static str;
     /// The statements that set it to UTC and back.
     fn in_utc(&self) -> [&'static str; 2];
-    /// The query for the columns of a table, temporary ones too, in order: name, type, and of no interest here two more, the
-    /// default, and how the server computes its values. `name` is quoted.
+    /// The query for the columns of a table, temporary ones too, in order: name, type, and of no interest here two
+    /// more, the default, and how the server computes its values. `name` is quoted.
     fn columns(&self, name: &str) -> String;
     /// The query for the number of triggers that a table has; of a view it is not 0.
     fn triggers(&self, catalog: Option<&str>, table: &str) -> String;
@@ -170,8 +170,8 @@ pub trait Dialect: Send + Sync + std::fmt::Debug {
     fn has_one_catalog(&self) -> bool {
         false
     }
-    /// The query for the schema of a table that is named without one, so that no temporary table of its name is meant: that
-    /// of a table that is there, if it is `appended` to and there is one, or else that of one that is created.
+    /// The query for the schema of a table that is named without one, so that no temporary table of its name is meant:
+    /// that of a table that is there, if it is `appended` to and there is one, or else that of one that is created.
     fn schema_of(&self, _table: &str, _appended: bool) -> Option<String> {
         None
     }
@@ -186,8 +186,8 @@ pub trait Dialect: Send + Sync + std::fmt::Debug {
     }
     /// Tables can be made and dropped in a transaction, which a failure undoes.
     fn makes_tables_in_transactions(&self) -> bool;
-    /// The statement that gives tables other names, all of them at once or none, of a database that does not make tables in
-    /// transactions.
+    /// The statement that gives tables other names, all of them at once or none, of a database that does not make
+    /// tables in transactions.
     fn renamed(&self, pairs: &[[&str; 2]]) -> String {
         let pairs = pairs.iter().map(|[from, to]| format!("{from} TO {to}")).collect::<Vec<_>>();
         format!("RENAME TABLE {}", pairs.join(", "))
@@ -230,8 +230,8 @@ pub trait Dialect: Send + Sync + std::fmt::Debug {
     /// The query for constraints, in order: catalog, schema, table, name, type, column, and the catalog, schema, table
     /// and column that it refers to; `None` if the driver has none.
     fn constraints(&self, table: Option<&str>) -> Option<String>;
-    /// The query for what the server's planner knows, in order: catalog, schema, table, column or NULL, the key of ADBC's
-    /// statistic, its value; `None` if the driver has none.
+    /// The query for the statistics of the server's planner, in order: catalog, schema, table, column or NULL, the key
+    /// of ADBC's statistic, its value; `None` if the driver has none.
     fn statistics(&self, _table: Option<&str>) -> Option<String> {
         None
     }

@@ -16,7 +16,7 @@ use headrace_postgres::sql::{is_several, parameters};
 use headrace_postgres::types::{self, Oid};
 use std::sync::Arc;
 
-/// The parameter that is off for a pooler that knows no prepared statements.
+/// The parameter that is off for a pooler without prepared statements.
 const PREPARED: &str = "prepared";
 
 /// The SQLSTATE of a statement that the server connection does not have: `invalid_sql_statement_name`.

@@ -135,7 +135,7 @@ fn batch_of(array: &StructArray, meaning: Meaning) -> Result<Batch, InputError> 
     let columns = array.fields().iter().zip(array.columns());
     let columns = columns.map(|(field, array)| {
         Column::new(field, array, meaning).map_err(|error| match error {
-            // Of a part: the caller knows the column.
+            // Of a part: the caller adds the column.
             InputError::Malformed(_, why) => InputError::Malformed(field.name().clone(), why),
             other => other,
         })

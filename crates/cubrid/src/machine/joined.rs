@@ -1,7 +1,7 @@
 //! Batches of INSERTs whose rows are joined: a statement with many rows takes a twentieth of the time that EXECUTE_ARRAY
 //! takes for as many statements of one row.
 //!
-//! A row that fails undoes its whole statement, and the error does not tell which one it is. The rows of the statement
+//! A row that fails undoes its whole statement, and the error does not name it. The rows of the statement
 //! are then sent one by one, which finds it and, if the batch is not atomic, applies the others. The server has executed
 //! the statements after it meanwhile, whose rows may be what the rows of this one are refused for: in an atomic batch
 //! each request with joined rows has a savepoint before it, to which the transaction is rolled back first.

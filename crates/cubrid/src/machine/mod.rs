@@ -266,7 +266,7 @@ impl<H: CasHandler> Machine<H> {
             return None;
         }
         let is_answered = self.queue.in_flight().any(|pending| pending.is_answered);
-        // The statements of a block that were answered before are lost with its transaction, whatever the status tells.
+        // The statements of a block that were answered before are lost with its transaction, whatever the status is.
         let is_idle = !self.info.is_active && self.reported() != Reported::Open;
         let is_released = !self.keeps_cas && is_idle && !self.is_reply_begun && !is_answered;
         Some(if is_released { Loss::Released } else { Loss::Unknown })

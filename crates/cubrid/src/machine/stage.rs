@@ -1,6 +1,6 @@
 //! The progress of a pending request: its states, the events, and the table of transitions.
 //!
-//! The states tell what a request still has to send: only the request that was started last may be in a state other
+//! The states are what a request still has to send: only the request that was started last may be in a state other
 //! than `Sent`. Events are of three kinds: the machine starts or continues a request, a reply belongs to it, or its
 //! response handler has failed or was discarded. [`PendingRequest::go`](super::pending::PendingRequest::go) is the only
 //! function that changes a state.

@@ -41,7 +41,7 @@ impl Described for Columns {
 pub struct Statement {
     /// Its text.
     pub sql: Arc<str>,
-    /// The number by which the CAS knows it.
+    /// Its number on the CAS.
     pub handle: i32,
     /// [`crate::messages::statement`]
     pub statement_type: u8,

@@ -17,7 +17,7 @@ pub enum Origin {
 const CAS_ERROR_INDICATOR: i32 = -1;
 /// The first field of an error of the database.
 const DBMS_ERROR_INDICATOR: i32 = -2;
-/// CAS errors were numbered from -1000 on; clients that do not know it are sent numbers that are this much higher.
+/// CAS errors were numbered from -1000 on; clients without support for it are sent numbers that are this much higher.
 const RENEWED: i32 = -9000;
 
 /// The server's error.
@@ -102,7 +102,7 @@ fn fields(
 /// The reply to PREPARE; also in the reply to EXECUTE, without a handle.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Prepared {
-    /// The number by which the CAS knows the statement.
+    /// The number of the statement on the CAS.
     pub handle: i32,
     /// Seconds that the result may be cached; -1.
     pub cache_lifetime: i32,
@@ -347,7 +347,7 @@ impl NextResult {
 /// A result that the CAS has made without executing a statement; its rows come with FETCH.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Made {
-    /// The number by which the CAS knows the result.
+    /// The number of the result on the CAS.
     pub handle: i32,
     /// Rows.
     pub count: i32,

@@ -346,7 +346,7 @@ pub fn outside_of_a_block_the_statement_after_a_deadlock_begins_a_transaction() 
     assert!(!session.machine.may_be_released());
     session.execute(INSERT, vec![V::Int(3)]);
     session.sent();
-    // An error of another kind, after which the server says that none is open.
+    // An error of another kind, after which the server reports that none is open.
     let lost = session.receive(&error(0, -2, -670)).unwrap_err();
     assert_eq!(lost.kind, FatalKind::TransactionInDoubt);
 }
@@ -360,7 +360,7 @@ fn in_block_of_program() -> Conversation {
 
 #[test]
 pub fn nothing_follows_a_deadlock_and_the_end_of_the_block_fails() {
-    // The status may tell of a transaction or not.
+    // The status may report a transaction or not.
     for status in [0, 1] {
         let mut session = in_block_of_program();
         let first = session.execute(INSERT, vec![V::Int(1)]);

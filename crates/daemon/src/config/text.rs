@@ -5,10 +5,10 @@ use toml::{Table, Value};
 use zeroize::Zeroize;
 
 /// Reads a text in which `expand` may replace something; it returns true if it has. Otherwise the text itself is read,
-/// which tells in which line a mistake is.
+/// which names the line of a mistake.
 ///
 /// # Errors
-/// What is wrong with the text, or what `expand` says.
+/// What is wrong with the text, or the error of `expand`.
 pub fn read<T: DeserializeOwned>(text: &str, expand: fn(&mut Table) -> Result<bool, String>) -> Result<T, String> {
     let mut table = Wiped(toml::from_str(text).unwrap_or_default());
     let found = match expand(&mut table.0)? {

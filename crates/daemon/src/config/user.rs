@@ -3,11 +3,11 @@
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What one of them may do. The system says who it is; a client says only which database user it wants to be.
+/// What one of them may do. The system proves who it is; a client only names the database user.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct LocalUser {
-    /// The database users that it may be, where a database does not say its own; by default the one of its own name.
+    /// The database users that it may be, where a database does not name its own; by default the one of its own name.
     names: Option<Vec<String>>,
     /// The databases that it may use; by default all of the configuration.
     databases: Option<Vec<String>>,
@@ -28,7 +28,7 @@ impl LocalUser {
 /// The users of a configuration, by their numbers.
 ///
 /// # Errors
-/// A user that the system does not know, or that is there twice.
+/// A user that the system does not have, or that is there twice.
 pub(super) fn by_number(users: &BTreeMap<String, LocalUser>) -> Result<BTreeMap<u32, LocalUser>, String> {
     let passwd = std::fs::read_to_string("/etc/passwd").unwrap_or_default();
     let mut numbers = BTreeMap::new();

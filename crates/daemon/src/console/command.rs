@@ -60,7 +60,7 @@ const TABLES: [(&str, Table); 17] = [
     ("version", Table::Version),
 ];
 
-/// What SHOW HELP says.
+/// The answer to SHOW HELP.
 pub const HELP: &str = "\n\tSHOW HELP|CLIENTS|CONFIG|DATABASES|LISTS|MEM|POOLS|SERVERS|SOCKETS|STATE|USERS|VERSION\n\
                         \tSHOW STATS|STATS_TOTALS|STATS_AVERAGES|TOTALS\n\
                         \tPAUSE [<db>]\n\tRESUME [<db>]\n\tRECONNECT [<db>]\n\tWAIT_CLOSE [<db>]\n\
@@ -136,7 +136,7 @@ impl Command {
         !matches!(self, Self::Show(_) | Self::ShowSetting(_) | Self::Set)
     }
 
-    /// What CommandComplete says.
+    /// The tag of CommandComplete.
     pub fn name(&self) -> &'static str {
         match self {
             Self::Show(_) | Self::ShowSetting(_) => "SHOW",

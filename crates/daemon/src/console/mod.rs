@@ -152,7 +152,7 @@ impl Console<'_> {
         failure.write(self.out());
     }
 
-    /// Does what a text says; `None` if the client has left meanwhile.
+    /// Executes a text; `None` if the client has left meanwhile.
     async fn query(&mut self, text: &str) -> Result<Option<()>, Ended> {
         // One that has come before is for nothing that comes now.
         self.entered.client.take_cancel().await;

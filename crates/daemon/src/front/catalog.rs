@@ -288,7 +288,7 @@ fn select(all: &Tokens<'_>) -> Option<Answer> {
     None
 }
 
-/// asyncpg's question for types that it does not know: the daemon has one of these, a domain of text.
+/// asyncpg's question for types that are new to it: the daemon has one of these, a domain of text.
 fn typeinfo() -> Answer {
     let columns = [
         ("oid", oid::OID),

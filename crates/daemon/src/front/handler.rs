@@ -25,7 +25,7 @@ pub struct Plan {
     pub header: bool,
     /// Several results may follow each other, as in the simple protocol.
     pub several: bool,
-    /// The columns that the client was told of, if it was: a server may make others of them when it knows the parameters.
+    /// The columns that the client was told of, if it was: a server may make others of them when it has the parameters.
     pub promised: Option<Option<Vec<Target>>>,
     /// Nothing is executed: the columns are all that is wanted.
     pub only_columns: bool,
@@ -108,8 +108,8 @@ impl<C, E> Handler<C, E> {
     }
 }
 
-/// Returns true if columns have the names that the client was told, and the types, but for expressions. Some servers name a
-/// column after its expression, which differs where the expression has parameters.
+/// Returns true if columns have the names that the client was told, and the types, but for expressions. Some servers
+/// name a column after its expression, which differs where the expression has parameters.
 fn are_as_promised(promised: &[Target], targets: &[Target]) -> bool {
     let is_same = |(one, other): (&Target, &Target)| {
         (one.name == other.name || one.name.contains('?')) && (one.oid == other.oid || !one.is_fixed && !other.is_fixed)

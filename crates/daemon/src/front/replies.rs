@@ -17,7 +17,7 @@ pub struct Failure {
     pub detail: Option<String>,
     /// What to do.
     pub hint: Option<String>,
-    /// The function of the server's source by which drivers know the error.
+    /// The function of the server's source by which drivers identify the error.
     pub routine: Option<&'static str>,
 }
 
@@ -27,7 +27,7 @@ impl Failure {
         Self { sqlstate: sqlstate.into(), message: message.into(), detail: None, hint: None, routine: None }
     }
 
-    /// A statement whose result has other columns than the client was told: as the server of PostgreSQL says it.
+    /// A statement whose result has other columns than the client was told: in the words of PostgreSQL's server.
     pub fn outdated() -> Self {
         let routine = Some("RevalidateCachedQuery");
         Self { routine, ..Self::new("0A000", "cached plan must not change result type") }

@@ -108,7 +108,7 @@ const WRITES: [&str; 7] = ["into", "update", "lock", "outfile", "nextval", "next
 /// Words from the beginning of a statement that are looked at to find what it is: no command has more.
 const COMMAND_WORDS: usize = 64;
 
-/// Words, and tokens, from the beginning of a statement that say whether it has a body: `CREATE OR REPLACE
+/// Words, and tokens, from the beginning of a statement that show whether it has a body: `CREATE OR REPLACE
 /// DEFINER = 'a'@'b' AGGREGATE FUNCTION`.
 const BODY_WORDS: usize = 8;
 const BODY_TOKENS: usize = 64;

@@ -1,7 +1,8 @@
 //! The transaction of a client.
 //!
 //! All of it is committed, or nothing: PostgreSQL executes nothing after an error that has ended it, so that a client can
-//! send its statements without waiting for the reply to each. Other servers would execute them, and commit each by itself.
+//! send its statements without waiting for the reply to each. Other servers would execute them, and commit each by
+//! itself.
 
 use super::backend::Backend;
 use super::replies::{self, Failure};
@@ -36,13 +37,13 @@ impl<B: Backend> FrontSession<'_, B> {
         self.lent.as_ref().map_or(TransactionStatus::Idle, |lent| lent.server.client.connection.machine.transaction())
     }
 
-    /// Returns true if the client has begun a transaction that it has not ended, or the server says that one is open.
+    /// Returns true if the client has begun a transaction that it has not ended, or the server reports that one is open.
     pub(super) fn is_in_transaction(&self) -> bool {
         self.block != Block::None || self.status() != TransactionStatus::Idle
     }
 
-    /// What the client believes of its transaction from now on. The machine executes nothing more of one that the server has
-    /// ended because of an error.
+    /// What the client believes of its transaction from now on. The machine executes nothing more of one that the
+    /// server has ended because of an error.
     pub(super) fn set_block(&mut self, block: Block) {
         let is_same = block == Block::Failed || block == self.block;
         if let Some(lent) = self.lent.as_mut().filter(|_| !is_same) {

@@ -3,8 +3,9 @@
 use headrace_core::column::{Column, Fraction, Kind, Part};
 use headrace_postgres::types::{Oid, oid};
 
-/// The type of a parameter whose type the server does not tell. It is in the range of users' types, so that clients which
-/// know the built-in ones take it for none of them, and send text or ask the catalogue, which calls it a domain of text.
+/// The type of a parameter whose type the server does not report. It is in the range of users' types, so that clients
+/// which have the built-in ones take it for none of them, and send text or ask the catalogue, which calls it a domain
+/// of text.
 pub const ANY: Oid = 16_384;
 /// float4.
 pub const FLOAT4: Oid = 700;

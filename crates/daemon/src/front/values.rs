@@ -281,7 +281,7 @@ fn shortest(value: f64, size: f64, plain: &str, scientific: &str) -> String {
 }
 
 /// Returns true if a number is the same one in a column that was described as this type: MySQL describes an expression of
-/// parameters as DOUBLE before it knows their values.
+/// parameters as DOUBLE before it has their values.
 fn keeps_digits(number: Oid, datum: &Datum) -> bool {
     let is_number = matches!(datum, Datum::Int(_) | Datum::Uint(_) | Datum::Decimal(_) | Datum::Text(_));
     if !matches!(number, oid::FLOAT8 | FLOAT4) || !is_number {
@@ -606,7 +606,7 @@ pub fn parameter(registry: &TypeRegistry, oid: Oid, format: Format, value: Optio
     }
 }
 
-/// Types whose values are text in both formats: those of users, of whom the daemon knows nothing, are among them.
+/// Types whose values are text in both formats: those of users, which the daemon has not read, are among them.
 fn is_textual(oid: Oid) -> bool {
     matches!(oid, 0 | oid::TEXT | oid::VARCHAR | oid::BPCHAR | UNKNOWN | 18 | 19)
 }

@@ -1,4 +1,4 @@
-//! What the configuration says of a pool, as it was read last.
+//! The configuration of a pool, as it was read last.
 
 use crate::config::DatabaseConfig;
 use crate::lock;

@@ -15,7 +15,7 @@ use std::time::{Duration, Instant};
 
 /// A connection to a server that a pool lends.
 pub trait ServerConnection: Debug + Sized + Send + 'static {
-    /// What a pool of such connections knows, for all of its clients.
+    /// What a pool of such connections has read, for all of its clients.
     type PoolState: Debug + Default + Send + Sync;
 
     /// Connects and logs in, on the threads of this class of traffic.
@@ -29,7 +29,7 @@ pub trait ServerConnection: Debug + Sized + Send + 'static {
     fn process_id(&self) -> Option<i32>;
     /// Returns true if the server has sent nothing since it was last used: what an idle session sends is that it ends.
     fn is_quiet(&mut self) -> bool;
-    /// Asks the server for an answer: a network that has forgotten the connection says nothing.
+    /// Asks the server for an answer: a network that has dropped the connection reports nothing.
     fn is_alive(&mut self) -> impl Future<Output = bool> + Send;
     /// Ends the session.
     fn close(self);
@@ -46,11 +46,11 @@ pub trait ServerConnection: Debug + Sized + Send + 'static {
 pub struct Pooled<S: ServerConnection> {
     /// The connection, where it stays: it is handed over for each transaction.
     pub server: Box<S>,
-    /// What the pool has to know of it; after the connection, as its place is free for others once it is closed.
+    /// What the pool keeps of it; after the connection, as its place is free for others once it is closed.
     pub(super) kept: Kept<S>,
 }
 
-/// What a pool knows of one of its connections, which counts as open, and occupies a place, as long as this exists.
+/// What a pool keeps of one of its connections, which counts as open, and occupies a place, as long as this exists.
 #[derive(Debug)]
 pub(super) struct Kept<S: ServerConnection> {
     /// When it was last used.

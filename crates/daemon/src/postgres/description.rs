@@ -1,4 +1,4 @@
-//! What a server says of a prepared statement, and what of that has to be the same for a client that was told of it.
+//! The description of a prepared statement, and what of that has to be the same for a client that was told of it.
 
 use super::counted::Counted;
 use super::statements::Statement;
@@ -65,8 +65,8 @@ impl Description {
         }
     }
 
-    /// The description of the statement that a portal was bound from, by RowDescription or NoData of the portal: the formats
-    /// of its columns are those of the Bind, and those of a statement are all text.
+    /// The description of the statement that a portal was bound from, by RowDescription or NoData of the portal: the
+    /// formats of its columns are those of the Bind, and those of a statement are all text.
     pub fn of_portal(statement: &Statement, columns: &[u8]) -> Self {
         let first = &statement.first_description.columns;
         if let Some(first) = first.get().filter(|first| **first.0 == *columns) {
@@ -87,8 +87,9 @@ impl Description {
         parameters && Arc::ptr_eq(&self.columns.0, &told.columns.0)
     }
 
-    /// Compares it with what a client was told: what the server compares before it says that a cached plan must not change
-    /// its result (`equalRowTypes`), and the types of the parameters. Which table a column comes from may differ.
+    /// Compares it with what a client was told: what the server compares before it reports that a cached plan must not
+    /// change its result (`equalRowTypes`), and the types of the parameters. Which table a column comes from may
+    /// differ.
     pub fn compare(&self, told: &Self) -> Comparison {
         if !self.columns.has_columns_of(&told.columns) {
             return Comparison::Differs;
@@ -101,7 +102,7 @@ impl Description {
         }
     }
 
-    /// What is known after `earlier`, if this is the newer one: a portal's says nothing of the parameters.
+    /// What is known after `earlier`, if this is the newer one: a portal's has no parameters.
     pub fn after(mut self, earlier: Option<&Self>) -> Self {
         if self.parameters.is_none() {
             self.parameters = earlier.and_then(|earlier| earlier.parameters.clone());
@@ -109,7 +110,7 @@ impl Description {
         self
     }
 
-    /// The part of it of which a client knows that was told `told`.
+    /// The part of it that a client has received which was sent `told`.
     pub fn as_far_as(&self, told: &Self) -> Self {
         let parameters = self.parameters.clone().filter(|_| told.parameters.is_some());
         Self { parameters, columns: self.columns.clone() }

@@ -6,8 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The settings of a client, or of a session, that are not as the session was opened: names in lower case, and values.
 pub type OwnSettings = BTreeMap<String, String>;
 
-/// The settings of the server that follow, which anybody may set. Who has others shares no statements ([`planned`]): the search
-/// path, which servers report since version 18, decides what a text means.
+/// The settings of the server that follow, which anybody may set. Who has others shares no statements ([`planned`]):
+/// the search path, which servers report since version 18, decides what a text means.
 const FOLLOW: [&str; 16] = [
     "bytea_output",
     "client_min_messages",
@@ -69,8 +69,8 @@ pub fn question(custom: &BTreeSet<String>) -> String {
     )
 }
 
-/// What a session has, by its answer to [`question`]; `None` if that keeps it with its client. `reported` are the settings
-/// that follow because the server reports them.
+/// What a session has, by its answer to [`question`]; `None` if that keeps it with its client. `reported` are the
+/// settings that follow because the server reports them.
 pub fn found(answer: &str, custom: &BTreeSet<String>, reported: impl Fn(&str) -> bool) -> Option<OwnSettings> {
     let (mut own, mut bytes) = (OwnSettings::new(), 0);
     for pair in answer.split(',').filter(|pair| !pair.is_empty()) {
@@ -104,7 +104,7 @@ fn text(digits: &str) -> Option<String> {
     String::from_utf8(bytes.collect::<Option<Vec<u8>>>()?).ok()
 }
 
-/// The text that gives a session that `has` these settings those that a client `wants`; empty if they are the same.
+/// The text that gives a session that `has` these settings those of a client (`wants`); empty if they are the same.
 pub fn adaptation(has: &OwnSettings, wants: &OwnSettings) -> String {
     let mut sql = String::new();
     for name in has.keys().filter(|name| !wants.contains_key(*name)) {

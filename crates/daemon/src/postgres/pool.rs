@@ -14,15 +14,15 @@ pub type Pool = crate::pool::Pool<Server>;
 /// A server connection that is lent.
 pub type Lent = crate::pool::Lent<Server>;
 
-/// What a pool knows of its server's sessions.
+/// What a pool has read of its server's sessions.
 #[derive(Debug, Default)]
 pub struct PoolState {
     /// The prepared statements of its clients.
     pub catalog: Arc<Catalog>,
     /// What its clients are welcomed with.
     pub startup_replies: StartupReplies,
-    /// Transactions of the session of a standby that was opened last are SERIALIZABLE by default, by a startup parameter, or
-    /// as the user or the database is: a standby executes none of them.
+    /// Transactions of the session of a standby that was opened last are SERIALIZABLE by default, by a startup
+    /// parameter, or as the user or the database is: a standby executes none of them.
     pub is_serializable: AtomicBool,
 }
 
@@ -36,9 +36,9 @@ pub struct PoolRequest {
 }
 
 impl Pool {
-    /// The key of a pool whose sessions are opened with those of a client's settings that the server does not report, which
-    /// cannot follow the client from one session to the other; `None` if there are none. What is left are settings that
-    /// the server reports. Versions before 18 do not report `search_path`.
+    /// The key of a pool whose sessions are opened with those of a client's settings that the server does not report,
+    /// which cannot follow the client from one session to the other; `None` if there are none. What is left are
+    /// settings that the server reports. Versions before 18 do not report `search_path`.
     ///
     /// # Errors
     /// [`NotLent`]: the server was not reached to see what it reports.
@@ -66,14 +66,14 @@ impl Pool {
         Ok(Some(key))
     }
 
-    /// Returns true if this pool of a standby can execute nothing. Where every session has ended since, the next one that is
-    /// opened may be another.
+    /// Returns true if this pool of a standby can execute nothing. Where every session has ended since, the next one
+    /// that is opened may be another.
     pub fn is_serializable(&self) -> bool {
         self.state.is_serializable.load(Ordering::Relaxed) && self.has_session()
     }
 
-    /// What a client is welcomed with that asks for these settings, if that is known. Where every session has ended since,
-    /// the next one that is opened may have other defaults.
+    /// What a client is welcomed with that asks for these settings, if that is known. Where every session has ended
+    /// since, the next one that is opened may have other defaults.
     pub fn welcome(&self, wanted: &Parameters) -> Option<Arc<Settings>> {
         if !self.has_session() {
             return None;

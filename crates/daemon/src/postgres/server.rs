@@ -336,7 +336,7 @@ impl Server {
         }
     }
 
-    /// Runs a text whose rows nobody wants, and waits for its end.
+    /// Runs a text whose rows are discarded, and waits for its end.
     ///
     /// # Errors
     /// [`Fatal`]: the connection is lost, or the server refuses the text.

@@ -84,7 +84,7 @@ pub async fn serve(
         match stopped {
             Ok(Stopped::Elsewhere) => {}
             Ok(Stopped::ClientLeft) => break Ok(()),
-            // An error would become a piece of a row, or follow the server's own. The end of the connection says enough.
+            // An error would become a piece of a row, or follow the server's own. The connection only ends.
             Err(ended) if session.relay.is_within_message() => {
                 hub.client_log.ended(&session.of, &ended);
                 break Ok(());

@@ -11,12 +11,12 @@
 //! | `yours` | older | it does not accept any more, and has its clients leave |
 //! | `refused` | older | another one was faster, or this one too slow: the newer ends |
 //! | `serving` | newer | it accepts |
-//! | `cancel N PID SECRET`, `done N` | newer, older | a CancelRequest of a client that the newer does not know |
+//! | `cancel N PID SECRET`, `done N` | newer, older | a CancelRequest of a client that the newer does not have |
 //! | `release`, `released` | newer, older | the newer ends, or is itself taken over from: the older forgets sockets and lock |
 //! | `end` | newer | the same, and the daemon is to end: the clients of the older, too |
 //!
-//! Whoever loses the other one by surprise serves: the newer, if that is before `yours`, as the older has ended; the older, as
-//! long as it has clients, which accepts again.
+//! Whoever loses the other one by surprise serves: the newer, if that is before `yours`, as the older has ended; the
+//! older, as long as it has clients, which accepts again.
 
 pub mod newer;
 pub mod older;
@@ -27,7 +27,7 @@ use serde::{Deserialize, Serialize};
 /// What the newer asks for, with the version of this conversation.
 const UPGRADE: &str = "headraced-takeover/1";
 
-/// What the older says with the sockets.
+/// What the older sends with the sockets.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct Handed {
     /// Its version.

@@ -25,7 +25,7 @@ pub struct Successor {
     writer: Arc<Mutex<OwnedWriteHalf>>,
 }
 
-/// What it says.
+/// What it has sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Said {
     /// It accepts clients.
@@ -118,7 +118,7 @@ impl Successor {
         let _ = write(&self.writer, Line::Released).await;
     }
 
-    /// Waits for what it says, and cancels meanwhile what clients of this daemon have asked it to.
+    /// Waits for what it sends, and cancels meanwhile what clients of this daemon have asked it to.
     pub async fn says(&mut self, hub: &Arc<Hub>) -> Said {
         loop {
             let Ok(Some(line)) = self.lines.next_line().await else { return Said::Lost };

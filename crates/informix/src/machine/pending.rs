@@ -204,8 +204,8 @@ impl<H: IfxHandler> PendingRequest<H> {
         self.is_from_cache() && self.batch().is_some_and(|batch| !batch.current)
     }
 
-    /// Returns true if the next row of a batch has to wait for the reply to those that were sent: with it, the batch could
-    /// not be read again.
+    /// Returns true if the next row of a batch has to wait for the reply to those that were sent: with it, the batch
+    /// could not be read again.
     pub(super) fn waits_for_reply(&self) -> bool {
         self.may_be_outdated()
             && self.groups > 0
@@ -254,8 +254,8 @@ impl<H: IfxHandler> PendingRequest<H> {
     /// prepared again.
     pub(super) fn is_worth_retrying(&self, statements: &Statements<Arc<str>, Statement>, logging: Logging) -> bool {
         let outdated = || self.statement().is_some_and(|statement| statements.is_outdated(statement));
-        // Nothing was sent of a batch whose first row was refused, or that has no guard any more; of another one the server
-        // tells with the first row that its table has changed.
+        // Nothing was sent of a batch whose first row was refused, or that has no guard any more; of another one the
+        // server reports with the first row that its table has changed.
         let refused = self.is_refused()
             && (!self.is_batch()
                 || self.guard() == Guard::None
@@ -266,8 +266,8 @@ impl<H: IfxHandler> PendingRequest<H> {
             (true, Guard::None) => self.rows() == 0 && (self.is_stale() || refused),
             (true, Guard::Savepoint | Guard::Transaction) => true,
         };
-        // Elsewhere, too, a column may have become another; a batch that fails at once costs little to repeat, and so does
-        // a single row, if the server undoes the statement.
+        // Elsewhere, too, a column may have become another; a batch that fails at once costs little to repeat, and so
+        // does a single row, if the server undoes the statement.
         let fills = || self.statement().is_some_and(|statement| statement.targets().iter().any(Option::is_some));
         let first = match self.is_batch() {
             true => matches!(&self.slot.failure, Some(Failure::Server { row: Some(0), .. })),

@@ -1,6 +1,6 @@
 //! The progress of a pending request: its states, the events, and the table of transitions.
 //!
-//! The states tell what a request still has to send. Only the request that was started last has parameters or rows to
+//! The states are what a request still has to send. Only the request that was started last has parameters or rows to
 //! send; of concurrent queries (see [`super::side_by_side`]) any may have blocks of rows to request. The expected
 //! replies are in a queue of their own: [`Expect`](super::request::Expect).
 //!

@@ -253,7 +253,7 @@ impl Authenticator {
         sha::rsa_encrypted(self.password(), self.scramble()?, pem)
     }
 
-    /// Returns true if `info`, the text of the final OK packet, proves that the server knows the stored hash of the
+    /// Returns true if `info`, the text of the final OK packet, proves that the server has the stored hash of the
     /// password and has the certificate of this connection: SHA-256 of the stored hash, the greeting's scramble and the
     /// certificate's SHA-256 `fingerprint`, in hexadecimal after a byte 1. MariaDB: "Zero-configuration TLS".
     pub fn certificate_is_proven(&self, info: &[u8], greeting_scramble: &[u8], fingerprint: &[u8; 32]) -> bool {

@@ -126,7 +126,7 @@ pub enum Numbering {
 }
 
 impl Numbering {
-    /// The list of a server, by what its greeting says.
+    /// The list of a server, by its greeting.
     pub fn of(mariadb: bool) -> Self {
         if mariadb { Self::MariaDb } else { Self::MySql }
     }

@@ -12,7 +12,7 @@
 //! numbers for times: 2**64 - 1 would be a second before midnight.
 //!
 //! The parameter has the character set of its column, too, and text with a character that this one lacks is refused
-//! (error 3988), where a literal is compared, or is stored as the SQL mode says. Nothing tells the character set before:
+//! (error 3988), where a literal is compared, or is stored by the SQL mode. Nothing reports the character set before:
 //! once a statement has been refused for it, text that is not ASCII is written as literals.
 
 use crate::sql::{Insert, Modes, Placement, placements, verb};
@@ -190,7 +190,7 @@ impl Binding {
         for (at, bound) in bound.iter_mut().enumerate().take(row.count()) {
             let Ok(value) = row.get(at) else { continue };
             let Some(family) = Family::of(&value) else { continue };
-            // A list is refused, where it is no VECTOR: of a literal the server does not tell what it expects.
+            // A list is refused, where it is no VECTOR: of a literal the server does not report what it expects.
             if !matches!(value.kind(), ValueKind::List | ValueKind::Record) && !self.keeps(at, family) {
                 return Sending::Written;
             }

@@ -22,8 +22,8 @@ use headrace_core::{Fatal, FatalKind};
 use std::sync::Arc;
 
 /// Returns true if no other statement is executed in the course of a statement that could end with an error about a
-/// prepared statement of its own: a procedure may (EXECUTE, DEALLOCATE PREPARE), after it has changed something; functions
-/// and triggers have no such statements.
+/// prepared statement of its own: a procedure may (EXECUTE, DEALLOCATE PREPARE), after it has changed something;
+/// functions and triggers have no such statements.
 fn executes_no_prepared(sql: &str) -> bool {
     const VERBS: [&str; 7] = ["select", "insert", "replace", "update", "delete", "with", "do"];
     verb(sql).is_some_and(|verb| is_one_of(verb, &VERBS))
@@ -39,9 +39,9 @@ pub(super) fn is_stale(error: &ServerError, statement: &Statement) -> bool {
     }
 }
 
-/// Returns true if a value was refused for the character set of its parameter, which MySQL (9.7 is one) takes from a column
-/// when it prepares the statement, and does not update when the column gets another one. Nothing was executed; but other
-/// rows of a batch may have been.
+/// Returns true if a value was refused for the character set of its parameter, which MySQL (9.7 is one) takes from a
+/// column when it prepares the statement, and does not update when the column gets another one. Nothing was executed;
+/// but other rows of a batch may have been.
 pub(super) fn is_of_another_charset(error: &ServerError, statement: &Statement) -> bool {
     error.code == IMPOSSIBLE_STRING_CONVERSION
         && error.message.ends_with("parameter")
@@ -223,7 +223,7 @@ impl<H: MyHandler> Machine<H> {
         Ok(())
     }
 
-    /// Drops a statement that the server does not know any more from the cache, and runs its request again. Nothing was
+    /// Drops a statement that the server does not have any more from the cache, and runs its request again. Nothing was
     /// executed, and nothing later is in flight, so the order stays.
     ///
     /// A fetch may be in flight after it, whose error comes next: then it is run again after that, or ends with this error

@@ -40,7 +40,7 @@ pub struct Options {
     pub tls: Tls,
     /// The connection is a Unix socket, which nobody outside this machine can read.
     pub local: bool,
-    /// Accept an unverified certificate if the server proves that it knows the stored hash of the password, and has
+    /// Accept an unverified certificate if the server proves that it has the stored hash of the password, and has
     /// this certificate: MariaDB's zero-configuration TLS (11.4 and later). Code that sets this must pass the
     /// certificate's fingerprint to [`super::Machine::tls_ready`].
     pub certificate_by_password: bool,

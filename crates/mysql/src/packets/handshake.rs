@@ -179,7 +179,7 @@ fn put_nul(out: &mut Vec<u8>, text: &str) {
 }
 
 /// `Protocol::AuthSwitchRequest`: the plugin's name and its data. A NUL may end them, or be their last byte: only the
-/// plugin can tell.
+/// plugin can decide.
 ///
 /// # Errors
 /// [`Fatal`] for the request of servers before 4.1, which asks for a hash that is not secret.

@@ -2,8 +2,8 @@
 
 use headrace_core::civil::{DAY_MICROS, civil_from_days, days_from_civil};
 
-/// What values of the binary protocol begin with: how many bytes follow, which says which fields do (MySQL: "Binary Protocol
-/// Value"; MariaDB: "Resultset row, binary").
+/// What values of the binary protocol begin with: how many bytes follow, which decides which fields do (MySQL: "Binary
+/// Protocol Value"; MariaDB: "Resultset row, binary").
 pub(super) mod length {
     /// No field: the zero date, or midnight.
     pub const ZERO: usize = 0;

@@ -24,7 +24,7 @@ pub struct MySqlType {
     /// The alias of its table.
     pub table: Arc<str>,
     /// The name of the table that it is a column of, or empty: an expression's may be of another type once the server
-    /// knows the parameters.
+    /// has the parameters.
     pub org_table: Arc<str>,
 }
 

@@ -584,7 +584,7 @@ pub fn a_procedure_that_ends_with_an_unknown_statement_is_not_called_again() {
     for code in [1243u16, 1615] {
         assert_eq!(call(&mut session, vec![error(code, "stmt")]), (format!("server {code}"), 1));
     }
-    // The server does not know the CALL itself.
+    // The server has not prepared the CALL itself.
     let again = vec![error(1243, "1"), prepared(2), reply(&[OK])];
     assert_eq!(call(&mut session, again), ("done".to_owned(), 2));
 }

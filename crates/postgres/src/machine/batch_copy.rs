@@ -1,10 +1,10 @@
 //! A batch of plain INSERTs that goes on as a COPY, which takes the server a fraction of the time.
 //!
-//! The first rows are executed one by one: what the server says of the statement, of a privilege, of a column that takes
-//! no values, it says of them. Then the catalogue is asked, in the same transaction and with the table locked, for what
-//! a COPY would mean something else to, and the rest of the rows is sent by it. A row that does not have the binary form
-//! of its columns, as a text for a date, ends the COPY; it and all after it are executed one by one again. All of it has
-//! one Sync, so that it is one transaction.
+//! The first rows are executed one by one: what the server reports of the statement, of a privilege, of a column that
+//! takes no values, it reports of them. Then the catalogue is asked, in the same transaction and with the table locked,
+//! for what a COPY would mean something else to, and the rest of the rows is sent by it. A row that does not have the
+//! binary form of its columns, as a text for a date, ends the COPY; it and all after it are executed one by one again.
+//! All of it has one Sync, so that it is one transaction.
 
 use super::answer::Copied;
 use super::batch_joined;
@@ -23,7 +23,7 @@ use headrace_core::protocol::{RowWriter, Taken};
 use headrace_core::{Fatal, Mismatch, Parameters, Value, ValueKind, WriteBuffer};
 use std::sync::atomic::Ordering;
 
-/// What the catalogue says of the columns that a batch inserts into.
+/// What the catalogue has of the columns that a batch inserts into.
 enum Columns {
     /// As COPY lists them: they are those that the statement's parameters were described as.
     Listed(String),
@@ -192,15 +192,16 @@ enum Stop<E> {
 }
 
 impl<H: PgHandler> Machine<H> {
-    /// Makes the first request one whose rows are executed one by one, if a row of the COPY that it went on as was refused,
-    /// or a statement of many rows, or the question before that, as by a server that is PostgreSQL by its protocol only;
-    /// returns true if it did. Of several rows that are refused a COPY may name another than the first: executed one by
-    /// one, they say which it is.
+    /// Makes the first request one whose rows are executed one by one, if a row of the COPY that it went on as was
+    /// refused, or a statement of many rows, or the question before that, as by a server that is PostgreSQL by its
+    /// protocol only; returns true if it did. Of several rows that are refused a COPY may name another than the first:
+    /// executed one by one, they say which it is.
     pub(super) fn give_up_failed_bulk(&mut self) -> bool {
-        // The connection, the transaction's state, serialization and deadlocks, locks, and an operator's intervention: not
-        // about a row.
+        // The connection, the transaction's state, serialization and deadlocks, locks, and an operator's intervention:
+        // not about a row.
         const OTHERWISE: [&str; 5] = ["08", "25", "40", "55", "57"];
-        // A row twice, or changed meanwhile by a trigger; what is allowed in one row alone; errors of the statement itself.
+        // A row twice, or changed meanwhile by a trigger; what is allowed in one row alone; errors of the statement
+        // itself.
         const OF_MANY: [&str; 4] = ["21000", "27000", "0A000", "42"];
         let begins = |code: &str, classes: &[&str]| classes.iter().any(|class| code.starts_with(class));
         let Some(code) = self.front_sqlstate().map(str::to_owned) else { return false };
@@ -222,10 +223,11 @@ impl<H: PgHandler> Machine<H> {
         true
     }
 
-    /// Asks whether the batch `at` can go on as a COPY, or in statements of many rows; returns false if that is certain to
-    /// be no.
+    /// Asks whether the batch `at` can go on as a COPY, or in statements of many rows; returns false if that is certain
+    /// to be no.
     pub(super) fn check_table(&mut self, at: usize, write_buffer: &mut WriteBuffer) -> bool {
-        // While the query for it is in flight it is not known: then the batch is sent as to a pooler, and the table checked.
+        // While the query for it is in flight it is not known: then the batch is sent as to a pooler, and the table
+        // checked.
         let is_asked = (0..at).any(|before| matches!(self.queue[before].request, Request::QueryServerProcess));
         let (is_pooled, is_own) = (self.server == Server::Pooled && !is_asked, self.server == Server::Own);
         // Partitions have been in the catalogue since 10.
@@ -241,7 +243,7 @@ impl<H: PgHandler> Machine<H> {
         }
         let pending = &mut self.queue[at];
         let out = write_buffer.tail();
-        // To analyse the statement locks the table until the end of the transaction: what the answer says then stays.
+        // To analyse the statement locks the table until the end of the transaction: what the answer has then stays.
         frontend::parse(out, "", &statement.sql, if joins { &statement.parameters } else { &[] });
         frontend::parse(out, "", &question(&bulk), &[]);
         frontend::bind_empty(out, "", "");

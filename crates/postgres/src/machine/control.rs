@@ -2,7 +2,7 @@
 //! data, which has the same meaning without its text.
 //!
 //! The machine sends BEGIN before a statement if no block is open according to what it has sent. A COMMIT in the user's
-//! own SQL changes that, and with AND CHAIN, or after an error, the text does not tell how. So the text only indicates
+//! own SQL changes that, and with AND CHAIN, or after an error, the text does not show how. So the text only indicates
 //! that the reply has to be awaited.
 
 use crate::sql::{self, Lexer, Token, is_word, leading_word};

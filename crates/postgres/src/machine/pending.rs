@@ -150,8 +150,9 @@ impl<H: PgHandler> PendingRequest<H> {
         matches!(&self.request, Request::Execute(execute) if execute.rows.is_batch())
     }
 
-    /// The row that an error would be about now: none once all rows are answered, and their commit fails. A batch that has
-    /// failed is not committed: the error of the Parse that rolls it back is about the row after those that were sent.
+    /// The row that an error would be about now: none once all rows are answered, and their commit fails. A batch that
+    /// has failed is not committed: the error of the Parse that rolls it back is about the row after those that were
+    /// sent.
     pub(super) fn row(&self) -> Option<u64> {
         let over = matches!(self.stage, Stage::Sent) && self.answer.is_whole() && self.slot.failure.is_none();
         (self.is_batch() && !over).then(|| self.answer.row_of(self.answer.results))
@@ -208,7 +209,7 @@ impl<H: PgHandler> Pending for PendingRequest<H> {
         self.slot.abandoned
     }
 
-    /// The block whose BEGIN has failed is lost. Of any other error the server knows that nothing may follow it.
+    /// The block whose BEGIN has failed is lost. After any other error the server executes nothing that follows.
     fn when_lost(&self) -> WhenLost {
         match &self.request {
             Request::Verb { verb, .. } => verb.when_lost(),
@@ -223,8 +224,8 @@ impl<H: PgHandler> Pending for PendingRequest<H> {
         false
     }
 
-    /// Returns true if a cancel request may hit it: it was abandoned, or a hit is harmless, as for a Sync and the query for
-    /// the server process.
+    /// Returns true if a cancel request may hit it: it was abandoned, or a hit is harmless, as for a Sync and the query
+    /// for the server process.
     fn is_cancellable(&self) -> bool {
         self.slot.abandoned || matches!(self.request, Request::Sync | Request::QueryServerProcess)
     }

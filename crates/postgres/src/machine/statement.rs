@@ -11,7 +11,7 @@ use std::sync::atomic::AtomicBool;
 
 /// Names of prepared statements that no other connection uses.
 ///
-/// A pooler that does not know prepared statements assigns a server connection to one client after the other. If names
+/// A pooler without support for prepared statements assigns a server connection to one client after the other. If names
 /// were counted from one, a client would execute the statement of another client that has the same name.
 #[derive(Debug, Default)]
 pub(super) struct StatementNames {
@@ -252,7 +252,7 @@ impl Statement {
     pub(super) fn describes_portal(&self) -> bool {
         match self.columns {
             Some(_) => self.shape == Shape::Portal || self.name.is_empty(),
-            // A statement without columns may have some by now, if its text does not tell which rows it returns.
+            // A statement without columns may have some by now, if its text does not show which rows it returns.
             None => begins_with(&self.sql, &["FETCH", "EXECUTE", "CALL"]),
         }
     }

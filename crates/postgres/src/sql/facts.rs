@@ -1,4 +1,4 @@
-//! All that a program needs to know of a text which it passes on to a session that it lends, by one reading.
+//! All that a program needs of a text which it passes on to a session that it lends, by one reading.
 
 use super::effects::{Effects, Reader};
 use super::leaves::{Statement, leaves};

@@ -19,7 +19,8 @@ const DO: &str = "DO with something that may last";
 const ESCAPED_NAME: &str = "a name with Unicode escapes";
 const UPDATE_OF_SETTINGS: &str = "an UPDATE of pg_settings";
 
-/// What DISCARD ALL does not undo: it is CLOSE ALL, SET SESSION AUTHORIZATION DEFAULT, RESET ALL, DEALLOCATE ALL, UNLISTEN,
+/// What DISCARD ALL does not undo: it is CLOSE ALL, SET SESSION AUTHORIZATION DEFAULT, RESET ALL, DEALLOCATE ALL,
+/// UNLISTEN,
 /// `pg_advisory_unlock_all()` and DISCARD PLANS, TEMP and SEQUENCES (manual, "DISCARD"). Those of which it is not known
 /// what they leave are among them.
 const OUTLASTS_DISCARD: [&str; 10] =
@@ -31,8 +32,8 @@ const HELD_CURSOR: &str = "a cursor WITH HOLD";
 const UNREPORTED_SETTING: &str = "SET of a setting that the server does not report";
 const SIMILARITY: &str = "a limit of similarity";
 
-/// What may be gone before the session ends, and can be asked for: by UNLISTEN, DEALLOCATE, CLOSE, DROP, RESET or the end of
-/// a transaction. A call of `set_config()` whose setting is not known is found by [`survives_discard`], too.
+/// What may be gone before the session ends, and can be asked for: by UNLISTEN, DEALLOCATE, CLOSE, DROP, RESET or the
+/// end of a transaction. A call of `set_config()` whose setting is not known is found by [`survives_discard`], too.
 const MAY_END: [&str; 9] =
     [TEMPORARY_TABLE, PG_TEMP, LISTEN, PREPARE, HELD_CURSOR, ADVISORY_LOCK, UNREPORTED_SETTING, SIMILARITY, SET_CONFIG];
 
@@ -79,8 +80,8 @@ const SET_CONFIG: &str = "set_config() of a setting that the server does not rep
 /// What a text leaves in the session that runs it, which neither the status of the transaction nor ParameterStatus
 /// shows; `None` if nothing is found.
 ///
-/// `reported` says whether the server reports a setting (in lower case) by ParameterStatus. What a function does that a
-/// statement calls is not known here, except for functions of the server that are named; nor is the value of a
+/// `reported` returns whether the server reports a setting (in lower case) by ParameterStatus. What a function does
+/// that a statement calls is not known here, except for functions of the server that are named; nor is the value of a
 /// parameter or an expression. Where a text means something else if `standard_conforming_strings` is off, or in another
 /// encoding, each meaning counts, and so does what EXPLAIN does only with ANALYZE.
 ///

@@ -1,5 +1,5 @@
 //! Values as the text of SQL literals, without the quotes: for types that have no binary form here, and for parameters
-//! whose type only the server knows.
+//! whose type only the server has.
 
 use super::encode::put_text;
 use super::numeric;

@@ -445,7 +445,7 @@ impl Wire {
         Ok(self.lock(py)?.connection.machine.shared_transaction() != TransactionStatus::Idle)
     }
 
-    /// Whether a transaction is open once every queued request has ended; None if only the replies tell.
+    /// Whether a transaction is open once every queued request has ended; None if only the replies decide it.
     fn transaction_ahead(&self, py: Python<'_>) -> PyResult<Option<bool>> {
         Ok(self.lock(py)?.connection.machine.transaction_ahead())
     }

@@ -19,7 +19,7 @@ class Contestant(Async):
 
     async def astart(self) -> None:
         self.conn = await self.connected()
-        # A transaction wants another connection: autocommit is chosen when one is opened.
+        # A transaction needs another connection: autocommit is chosen when one is opened.
         self.manual: Any = None
         self.pooled: Any = None
 

@@ -21,7 +21,7 @@ FOLDERS: Final = (str(Path(sys.executable).parent), *os.environ.get("PATH", "").
 
 
 def build(source: Path, program: Path) -> None:
-    """Builds the program of a Go module. Go itself knows whether anything has to be built.
+    """Builds the program of a Go module. Go itself decides whether anything has to be built.
 
     Raises:
         ServerUnavailable: there is no Go, or it could not build it.

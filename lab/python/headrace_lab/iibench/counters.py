@@ -55,7 +55,7 @@ class Counters:
         self._view[_HEADER + _PER_CLIENT * client + 1] = rows
 
     def lowest(self, client: int) -> int:
-        """A key that none is below, as the client's deleter knows it; 0 where it knows none."""
+        """A key that none is below, of those that the client has deleted; 0 where there is none."""
         return self._view[_HEADER + _PER_CLIENT * client + 2]
 
     def set_lowest(self, client: int, key: int) -> None:

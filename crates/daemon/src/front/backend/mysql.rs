@@ -30,7 +30,7 @@ impl Dialect for MySqlDialect {
     /// Statements that change nothing but tables leave nothing, unless they name user variables or locks.
     fn session_effect(&self, first: &str, all: &Tokens<'_>) -> Option<SessionEffect> {
         let pin = match first {
-            // The lexer cannot know which server has which part of it.
+            // The lexer cannot decide which server has which part of it.
             _ if self.has_executable_comment(all.sql) => SessionEffect::SurvivesReset("a comment that some servers execute"),
             "get" => SessionEffect::KeepsEarlier("a user variable"),
             "create" | "drop" if all.has_word(&["temporary"]) => SessionEffect::Leaves("a temporary table"),

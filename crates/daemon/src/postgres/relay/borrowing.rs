@@ -1,5 +1,5 @@
 //! When what a client has sent is worth a server connection. A client that sends a part of a message, or messages of a
-//! group without its end, and then nothing, keeps nobody else waiting: the server would have nothing to say to it.
+//! group without its end, and then nothing, keeps nobody else waiting: the server would not answer it.
 
 use super::framing::client_header;
 use crate::limits::{BORROW_BYTES, WHOLE_MESSAGE};

@@ -25,8 +25,8 @@ pub(super) enum Checked {
     Differs,
 }
 
-/// The error of a statement that does not fit any more, in place of the one that the server has for [`OUTDATED`]; `None` for
-/// any other error.
+/// The error of a statement that does not fit any more, in place of the one that the server has for [`OUTDATED`];
+/// `None` for any other error.
 pub(super) fn outdated(body: &[u8]) -> Result<Option<Vec<u8>>, Fatal> {
     const SYNTAX_ERROR: &str = "42601";
     let is_its_own = ServerError::parse(body)?.sqlstate() == SYNTAX_ERROR;
@@ -85,9 +85,9 @@ impl Relay {
         }
     }
 
-    /// Has the server look whether a statement still fits its tables that others have prepared, before a client gets it that
-    /// prepares the text: that client could not tell why it is refused. It is asked each time, as a table may be changed at any
-    /// time. Returns true if it waits for that.
+    /// Has the server look whether a statement still fits its tables that others have prepared, before a client gets it
+    /// that prepares the text: that client could not see why it is refused. It is asked each time, as a table may be
+    /// changed at any time. Returns true if it waits for that.
     pub(super) fn validates(&mut self, body: &[u8], server: &mut ServerState, output: &mut WriteBuffer) -> bool {
         self.found = None;
         let Some((name, body)) = name_of(body).filter(|(name, _)| !name.is_empty()) else { return false };

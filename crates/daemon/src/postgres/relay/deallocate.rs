@@ -1,4 +1,4 @@
-//! SQL's DEALLOCATE of a statement that the client has prepared by Parse, and whose name only the client knows.
+//! SQL's DEALLOCATE of a statement that the client has prepared by Parse, and whose name only the client has.
 //!
 //! The server is asked to deallocate something else that nobody needs: the reply, and the effect on the transaction, are
 //! the server's. It may be there already, from a DEALLOCATE that the server has refused.
@@ -20,8 +20,8 @@ impl Relay {
         self.client.names.get(name.as_bytes()).is_some().then(|| name.into_bytes())
     }
 
-    /// What the server gets in place of a DEALLOCATE whose name may be that of a statement of others: it says that there is
-    /// none.
+    /// What the server gets in place of a DEALLOCATE whose name may be that of a statement of others: it answers that
+    /// there is none.
     pub(super) fn deallocating_nothing(&self, sql: &str) -> Option<String> {
         let Some(Deallocated::Statement(name)) = deallocates(sql) else { return None };
         let is_others = name.starts_with(PREFIX) && self.client.names.get(name.as_bytes()).is_none();

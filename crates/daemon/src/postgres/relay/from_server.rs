@@ -123,7 +123,7 @@ impl Relay {
         matches!(front, Some(Expected::Describe(_) | Expected::DescribePortal(_) | Expected::Check(_)))
     }
 
-    /// Notes what a message of the server says; returns true if the client sees it.
+    /// Records a message of the server; returns true if the client sees it.
     fn reply(
         &mut self,
         tag: u8,
@@ -173,9 +173,10 @@ impl Relay {
         Ok(true)
     }
 
-    /// Puts in the replies that are due. If the server owes a reply after them that comes whatever the client does, they wait
-    /// for it and are sent with it: one wakeup of the client instead of two. They do not wait where a group is not complete,
-    /// nor where the client's next message waits for them: the server may send the others only after that.
+    /// Puts in the replies that are due. If the server owes a reply after them that comes whatever the client does,
+    /// they wait for it and are sent with it: one wakeup of the client instead of two. They do not wait where a group
+    /// is not complete, nor where the client's next message waits for them: the server may send the others only after
+    /// that.
     pub fn settle(&mut self, server: &ServerState, output: &mut WriteBuffer) {
         if !self.group.is_complete() || self.waits_for_replies || !self.in_flight.replies.are_owed() {
             self.put_in(server, output);

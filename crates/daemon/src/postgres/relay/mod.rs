@@ -7,9 +7,9 @@
 //! that this server connection has described before. It is the same as long as the statement is prepared there: if a
 //! change of a table gives it other columns, the server refuses to execute it.
 //!
-//! An error makes the server skip the rest of a group: the messages up to a Sync, or a Query. A message may rely on one of
-//! its own group that was not answered yet, since it is skipped with it; where it would rely on one of an earlier group,
-//! it waits for the reply.
+//! An error makes the server skip the rest of a group: the messages up to a Sync, or a Query. A message may rely on one
+//! of its own group that was not answered yet, since it is skipped with it; where it would rely on one of an earlier
+//! group, it waits for the reply.
 
 mod answered;
 mod borrowing;
@@ -121,10 +121,10 @@ pub struct Relay {
     /// After a request outside of a transaction nothing is passed on until it was answered, so that the server
     /// connection can be lent to somebody else.
     pub gives_way: bool,
-    /// The server connection is this client's until either leaves: the end of its session is the client's to know.
+    /// The server connection is this client's until either leaves: the end of its session is reported to the client.
     pub keeps_server: bool,
-    /// The server is a standby that was chosen for a transaction: what comes after that may have to be executed elsewhere, and
-    /// waits until it has ended.
+    /// The server is a standby that was chosen for a transaction: what comes after that may have to be executed
+    /// elsewhere, and waits until it has ended.
     pub is_on_standby: bool,
     /// The server has sent an error with which the session ends.
     sent_fatal_error: bool,

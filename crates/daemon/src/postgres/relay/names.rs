@@ -80,7 +80,8 @@ impl Names {
         Some((&named.statement, named.told.as_ref()))
     }
 
-    /// The client is told of the statement that it knows by a name, or of the one that [`Names::replace`] has replaced since.
+    /// The client is told of the statement of a name of its own, or of the one that [`Names::replace`] has replaced
+    /// since.
     pub fn tell(&mut self, name: &[u8], statement: &Statement, description: &Description) {
         if let Some(named) = self.named_mut(name)
             && (named.statement.id() == statement.id() || named.statement.body == statement.body)

@@ -1,6 +1,6 @@
 //! What keeps a server connection with its client, and when the server is asked whether that is still there.
 //!
-//! The texts that pass through say what a session may have; what it has is what the server answers. It is asked between
+//! The texts that pass through show what a session may have; what it has is what the server answers. It is asked between
 //! transactions, when something was sent that may have ended it, or after a pause.
 
 use super::{Relay, ServerState, is_settable};

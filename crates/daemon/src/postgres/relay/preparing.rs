@@ -12,8 +12,8 @@ use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{Target, backend, frontend as client};
 use std::sync::Arc;
 
-/// An error with the name that a client has for a statement, in place of the one that it has on the server; `None` if it does
-/// not name it.
+/// An error with the name that a client has for a statement, in place of the one that it has on the server; `None` if
+/// it does not name it.
 pub(super) fn renamed(error: &[u8], id: u64, name: &[u8]) -> Option<Vec<u8>> {
     let [on_server, own] = [&*server_name(id), name].map(|name| [&b"\""[..], name, b"\""].concat());
     let at = error.windows(on_server.len()).position(|bytes| bytes == on_server)?;
@@ -81,7 +81,7 @@ impl Relay {
             return;
         }
         if let Some(taken) = self.client.names.get(name).cloned() {
-            // The server's own error says that it exists already, if it exists there.
+            // The server's own error is that it exists already, if it exists there.
             let taken = self.prepare(name, taken, server, output);
             return self.parse_refused(name, &taken, statement, output);
         }
@@ -100,8 +100,8 @@ impl Relay {
                 let change = self.changes(Change { name: name.to_vec(), to: Some(statement) });
                 return self.expect(Expected::Made(backend::PARSE_COMPLETE, change));
             }
-            // Others may have changed its tables. Within a transaction, or behind other messages, the server cannot be asked: the
-            // answer that it does not fit would make what the client has sent fail.
+            // Others may have changed its tables. Within a transaction, or behind other messages, the server cannot be
+            // asked: the answer that it does not fit would make what the client has sent fail.
             is_known_to_others = server.prepared.description(statement.id()).is_some();
             self.forget_on_server(&statement, server, output);
         }
@@ -124,8 +124,8 @@ impl Relay {
         self.expect(Expected::Refused(taken.id(), change));
     }
 
-    /// A message that changes a name is passed on, or answered here: nothing can undo it if nothing before it in its group
-    /// can fail.
+    /// A message that changes a name is passed on, or answered here: nothing can undo it if nothing before it in its
+    /// group can fail.
     fn changes(&mut self, change: Change) -> Option<Change> {
         if !self.group.is_open() && !self.client.names.is_uncertain(&change.name, u64::MAX) {
             self.client.names.set(change);
@@ -192,7 +192,7 @@ impl Relay {
     }
 
     /// The name on the server of what the client calls `name`, which is prepared there if it is not. For a name that the
-    /// client has not defined it is one of which the server says that it does not exist.
+    /// client has not defined it is one that does not exist for the server.
     pub(super) fn on_server(
         &mut self,
         name: &[u8],
