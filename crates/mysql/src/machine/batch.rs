@@ -455,7 +455,7 @@ impl<H: MyHandler> Machine<H> {
         let (guard, chunked) = (batch.guard, batch.frame.is_some());
         if batch.holds_block {
             self.autocommit = Autocommit::OffInBlock;
-            self.own_query("SET autocommit=0", Kind::Manual, write_buffer);
+            self.own_query("SET autocommit=0", Kind::HoldBlock, write_buffer);
         }
         match guard {
             Guard::None => {}

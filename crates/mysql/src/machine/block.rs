@@ -29,7 +29,7 @@ pub(super) enum Autocommit {
     OffInBlock,
     /// `SET autocommit=0` is to be sent before the next request.
     OffPending,
-    /// That was sent.
+    /// That was sent, and is not answered.
     Off,
 }
 
@@ -44,6 +44,11 @@ impl Autocommit {
         self.replace(Self::OffInBlock, Self::AsReported)
     }
 
+    /// The server has turned it off, as the program asked for: from now on its status is the truth.
+    pub(super) fn confirm_off(&mut self) {
+        self.replace(Self::Off, Self::AsReported);
+    }
+
     fn replace(&mut self, from: Self, to: Self) -> bool {
         let is = *self == from;
         if is {
@@ -54,6 +59,19 @@ impl Autocommit {
 }
 
 impl<H: MyHandler> Machine<H> {
+    /// The reply to a request of the driver's has come. If it was the last one that turns autocommit off for the program,
+    /// the status is from now on that of the server: the program may turn autocommit on again by a statement of its own.
+    ///
+    /// Until then the status is that of before, or of a statement in between, and a server whose reply still has the flag
+    /// is not believed later either.
+    pub(super) fn note_autocommit_off(&mut self, kind: Kind) {
+        let is_last = matches!(kind, Kind::AutocommitOff | Kind::Setup)
+            && self.expects.iter().skip(1).all(|expected| expected.kind != Kind::AutocommitOff);
+        if is_last && !self.session.status.contains(StatusFlags::AUTOCOMMIT) {
+            self.autocommit.confirm_off();
+        }
+    }
+
     /// The request in front has failed.
     pub(super) fn mark_transaction_doubtful(&mut self, error: &ServerError) {
         let block = self.queue.first().map_or(0, |pending| pending.slot.block);
@@ -79,7 +97,7 @@ impl<H: MyHandler> Machine<H> {
             return;
         }
         let status = self.session.status;
-        let is_own = matches!(kind, Kind::Manual | Kind::Setup | Kind::Charset | Kind::Ask);
+        let is_own = matches!(kind, Kind::AutocommitOff | Kind::HoldBlock | Kind::Setup | Kind::Charset | Kind::Ask);
         let is_asked = is_own || matches!(self.queue.first().map(|pending| &pending.request), Some(Request::Ping));
         // Without autocommit, a statement that was in flight has begun another transaction.
         let is_another = doubtful.is_likely && !is_asked && !status.contains(StatusFlags::AUTOCOMMIT);

@@ -132,7 +132,7 @@ impl<H: MyHandler> Machine<H> {
             Due::Restore => self.own_query(&self.session.restored(), Kind::Charset, write_buffer),
         }
         if self.autocommit.take_pending() {
-            self.own_query("SET autocommit=0", Kind::Manual, write_buffer);
+            self.own_query("SET autocommit=0", Kind::AutocommitOff, write_buffer);
         }
     }
 

@@ -84,7 +84,7 @@ impl<H: MyHandler> Machine<H> {
         let goodbye = error
             .is_fatal()
             .then(|| Fatal::new(FatalKind::SessionEnded, format!("the server ended the session: {}", error.message)));
-        if kind == Kind::Manual {
+        if matches!(kind, Kind::AutocommitOff | Kind::HoldBlock) {
             // Without it the next statements would be committed one by one.
             return Err(Fatal::peer(format!("the server did not turn autocommit off: {}", error.message)));
         }

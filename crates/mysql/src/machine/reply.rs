@@ -62,8 +62,10 @@ pub(super) enum Kind {
     RollbackTo,
     /// `SET autocommit=1` after a batch or a block.
     Restore,
-    /// `SET autocommit=0` before a request, or in a block.
-    Manual,
+    /// `SET autocommit=0` before a request, as the program asked for: see [`Machine::commit_manually`].
+    AutocommitOff,
+    /// `SET autocommit=0` in a block or before a batch, for the rest of the block.
+    HoldBlock,
     /// `SET NAMES` before the first request, with `autocommit=0` if that is due.
     Setup,
     /// The statement that sets the character sets back.
@@ -305,6 +307,7 @@ impl<H: MyHandler> Machine<H> {
         if self.session.report(&completion, changes) {
             self.forget_statements();
         }
+        self.note_autocommit_off(kind);
         self.check_doubtful_transaction(kind);
         if kind == Kind::Table {
             return self.table_is_known();

@@ -113,7 +113,7 @@ impl<H: MyHandler> Machine<H> {
             self.own_query(&self.session.end(COMMIT), Kind::Unchain, write_buffer);
         }
         if self.is_to_hold_block(at) {
-            self.own_query("SET autocommit=0", Kind::Manual, write_buffer);
+            self.own_query("SET autocommit=0", Kind::HoldBlock, write_buffer);
             self.autocommit = Autocommit::OffInBlock;
         }
         let pending = &mut self.queue[at];

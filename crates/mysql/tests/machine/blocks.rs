@@ -182,6 +182,53 @@ pub fn what_is_in_flight_after_a_deadlock_is_undone_with_the_block() {
 }
 
 #[test]
+pub fn blocks_are_held_after_the_program_has_turned_autocommit_on_again() {
+    let mut session = session(mysql8());
+    session.machine.commit_manually();
+    text(&mut session, "select 1");
+    answer(&mut session, [ok(0), ok(0)]);
+    assert_eq!(session.machine.autocommits(), Some(false));
+    text(&mut session, "SET autocommit=1");
+    answer(&mut session, [ok(AUTOCOMMIT)]);
+    assert_eq!(session.machine.autocommits(), Some(true));
+    session.machine.requests().block().store(1, Ordering::SeqCst);
+    verb(&mut session, Verb::Begin(headrace_core::Modes::default()));
+    answer(&mut session, [ok(AUTOCOMMIT | IN_TRANS)]);
+    session.peer.sent();
+    ["update t set a = 1", "update t set a = 2"].map(|sql| text(&mut session, sql));
+    session.flush();
+    let sent = ["COM_QUERY update t set a = 1", "COM_QUERY SET autocommit=0", "COM_QUERY update t set a = 2"];
+    assert_eq!(session.peer.sent(), sent);
+    // After a deadlock the second one has begun another transaction, which the end of the block undoes.
+    answer(&mut session, [err(DEADLOCK), ok(0), ok(IN_TRANS)]);
+    verb(&mut session, Verb::Commit(IfUnsent::RollBack));
+    session.machine.requests().block().store(0, Ordering::SeqCst);
+    answer(&mut session, [ok(0), ok(AUTOCOMMIT)]);
+    assert_eq!(session.peer.sent(), ["COM_QUERY ROLLBACK", "COM_QUERY SET autocommit=1"]);
+}
+
+/// The program's `SET autocommit=0` is in flight while an earlier one is answered, and one that turns it on is between.
+#[test]
+pub fn autocommit_that_is_being_turned_off_is_never_turned_on_by_a_block() {
+    let mut session = session(mysql8());
+    session.machine.commit_manually();
+    text(&mut session, "select 1");
+    text(&mut session, "SET autocommit=1");
+    session.machine.commit_manually();
+    text(&mut session, "select 2");
+    session.flush();
+    // The first three are answered: the status is that autocommit is on, but the last one will turn it off.
+    answer(&mut session, [ok(0), ok(0), ok(AUTOCOMMIT)]);
+    session.peer.sent();
+    session.machine.requests().block().store(1, Ordering::SeqCst);
+    ["update t set a = 1", "update t set a = 2"].map(|sql| text(&mut session, sql));
+    session.flush();
+    assert_eq!(session.peer.sent(), ["COM_QUERY update t set a = 1", "COM_QUERY update t set a = 2"]);
+    answer(&mut session, [ok(0), ok(0), ok(IN_TRANS), ok(IN_TRANS)]);
+    assert_eq!(session.machine.autocommits(), Some(false));
+}
+
+#[test]
 pub fn autocommit_that_cannot_be_turned_on_again_ends_the_connection() {
     let mut session = in_block();
     let updates = ["update t set a = 1", "update t set a = 2"].map(|sql| text(&mut session, sql));
