@@ -94,6 +94,8 @@ def test_what_only_reads_is_known_by_its_words() -> None:
         "replace",
         " " * 99,
         "select 1; call p()",
+        "select key; update t set a = 1",
+        "select 1 -- it's\n; insert into t values ('x')",
         "\ud800",
     ):
         assert may_write(writes), writes

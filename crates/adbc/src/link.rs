@@ -5,13 +5,12 @@ use crate::call::{Reply, Take};
 use crate::databases::{Dialect, Length, Zone};
 use crate::error::{cancelled, failed_transaction, inherited, of, state, unsupported};
 use crate::ingest::{Ingest, Instants, Mode, Plan, Replaced, Step, check_types, dependence, fixed_offset, instants};
-use crate::session::{Ask, Cancel, Rows, BlockingSession};
+use crate::session::{Ask, BlockingSession, Cancel, Rows};
 use crate::table::Table;
 use adbc_core::error::{Error, Result, Status};
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use headrace_arrow::Options;
-use headrace_core::words::may_write;
 use headrace_core::{IfUnsent, Modes, TransactionStatus, Verb};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -229,7 +228,7 @@ impl Core {
         self.submit(&Ask::Execute { sql: sql.clone(), rows }, bound, &reply)?;
         if !reply.is_over() {
             self.reading = Some(reply.clone());
-            self.writes = may_write(sql);
+            self.writes = self.session.may_write(sql);
         }
         Ok(reply)
     }

@@ -55,6 +55,8 @@ pub trait BlockingSession: Send {
     /// # Errors
     /// The database has no such request.
     fn submit(&mut self, ask: &Ask, bound: Option<Bound>, reply: &Arc<Reply>) -> Result<()>;
+    /// Returns true if a statement may change something, as far as its text shows.
+    fn may_write(&self, sql: &str) -> bool;
     /// Queues a verb; `reply` is that of its last request. Returns false if the verb needs no request.
     ///
     /// # Errors
@@ -250,6 +252,10 @@ enum Sent {
 }
 
 impl<D: AdbcDatabase> BlockingSession for Live<D> {
+    fn may_write(&self, sql: &str) -> bool {
+        D::may_write(sql)
+    }
+
     fn submit(&mut self, ask: &Ask, bound: Option<Bound>, reply: &Arc<Reply>) -> Result<()> {
         let (request, many) = match ask {
             Ask::Execute { sql, rows } => {

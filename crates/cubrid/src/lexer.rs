@@ -6,6 +6,7 @@
 
 use headrace_core::placeholders::{Converted, Placeholders};
 use headrace_core::token::{Kind, Token};
+use headrace_core::words;
 
 /// The tokens of a text; white space and comments are skipped.
 #[derive(Clone, Debug)]
@@ -108,6 +109,13 @@ impl Iterator for Lexer<'_> {
         };
         Some(Token { kind, start, end: self.at })
     }
+}
+
+/// Returns true if a statement that returns rows may change something: see [`words::may_write`].
+/// A backslash may begin an escape, if the server is set so: then it is not certain where strings end.
+pub fn may_write(sql: &str) -> bool {
+    words::may_write(sql, Lexer::new(sql).map(|token| (token.kind, &sql[token.start..token.end])))
+        || sql.contains('\\') && words::has_writing_word(sql)
 }
 
 /// A statement whose placeholders are all `?`, which is the server's own style; `:1` is converted.

@@ -104,6 +104,8 @@ pub trait Database: Debug + Sized + 'static {
     fn execute(sql: Arc<str>, repeats: Repeats) -> Self::Request;
     /// Prepares a statement and describes its columns; nothing is executed.
     fn prepare(sql: Arc<str>) -> Self::Request;
+    /// Returns true if a statement that returns rows may change something, as far as its text shows; true in case of doubt.
+    fn may_write(sql: &str) -> bool;
     /// A name as an identifier of a statement, whatever characters it has.
     fn quote(name: &str) -> String {
         format!("\"{}\"", name.replace('"', "\"\""))

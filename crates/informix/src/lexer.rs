@@ -6,6 +6,7 @@
 
 use headrace_core::placeholders::{Converted, Placeholders};
 use headrace_core::token::{Kind, Token};
+use headrace_core::words;
 
 /// The tokens of a text; white space and comments are skipped.
 #[derive(Clone, Debug)]
@@ -52,6 +53,11 @@ impl Iterator for Lexer<'_> {
         self.at = end;
         Some(Token { kind, start, end })
     }
+}
+
+/// Returns true if a statement that returns rows may change something: see [`words::may_write`].
+pub fn may_write(sql: &str) -> bool {
+    words::may_write(sql, Lexer::new(sql).map(|token| (token.kind, &sql[token.start..token.end])))
 }
 
 /// A statement whose placeholders are all `?`, which is the server's own style.

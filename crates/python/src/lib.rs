@@ -46,12 +46,12 @@ fn is_optimised() -> bool {
     cfg!(optimised)
 }
 
-/// Returns true if a statement that returns rows may change something, so that cancelling it while its rows are received
+/// Returns true if a statement of MySQL that returns rows may change something, so that cancelling it while its rows are received
 /// may undo that.
 #[pyfunction]
 fn may_write(sql: &Bound<'_, PyString>) -> bool {
     // What cannot be sent is refused where it would be.
-    sql.to_str().map_or(true, headrace_core::words::may_write)
+    sql.to_str().map_or(true, headrace_mysql::sql::may_write)
 }
 
 #[pymodule(gil_used = false)]

@@ -8,7 +8,7 @@ mod postgres;
 use crate::bound::Bound;
 use crate::call::Call;
 use crate::error::{Refusal, unsupported};
-use crate::session::{Live, Rows, BlockingSession};
+use crate::session::{BlockingSession, Live, Rows};
 use crate::target::Target;
 use adbc_core::error::Result;
 use arrow_schema::DataType;

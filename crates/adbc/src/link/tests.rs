@@ -16,6 +16,10 @@ struct Answering {
 }
 
 impl BlockingSession for Answering {
+    fn may_write(&self, _: &str) -> bool {
+        false
+    }
+
     fn submit(&mut self, ask: &Ask, _: Option<Bound>, reply: &Arc<Reply>) -> Result<()> {
         let (Ask::Execute { sql, .. } | Ask::Describe { sql }) = ask;
         self.statements.lock().unwrap().push(sql.to_string());

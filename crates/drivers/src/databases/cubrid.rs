@@ -105,6 +105,10 @@ impl Database for Cubrid {
         Request::Execute(Execute { sql, rows: Rows::One, begin: false })
     }
 
+    fn may_write(sql: &str) -> bool {
+        headrace_cubrid::lexer::may_write(sql)
+    }
+
     fn prepare(sql: Arc<str>) -> Request {
         Request::Prepare { sql }
     }

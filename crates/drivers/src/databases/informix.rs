@@ -97,6 +97,10 @@ impl Database for Informix {
         Request::Execute(Execute { sql, rows: Rows::One, begin: false, strategy: None })
     }
 
+    fn may_write(sql: &str) -> bool {
+        headrace_informix::lexer::may_write(sql)
+    }
+
     fn prepare(sql: Arc<str>) -> Request {
         Request::Prepare { sql }
     }

@@ -193,6 +193,10 @@ impl Database for MySql {
         }
     }
 
+    fn may_write(sql: &str) -> bool {
+        headrace_mysql::sql::may_write(sql)
+    }
+
     fn prepare(sql: Arc<str>) -> Request {
         Request::Prepare { sql }
     }

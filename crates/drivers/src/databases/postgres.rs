@@ -234,6 +234,10 @@ impl Database for Postgres {
         Request::Execute(execute)
     }
 
+    fn may_write(sql: &str) -> bool {
+        headrace_postgres::sql::may_write(sql)
+    }
+
     fn prepare(sql: Arc<str>) -> Request {
         Request::Describe { sql }
     }

@@ -18,9 +18,18 @@ pub use effect::{
 pub(crate) use effect::{verb, words};
 use headrace_core::placeholders::{self, Converted, Marks};
 use headrace_core::token::Kind;
+use headrace_core::words;
 pub use insert::{Insert, Table};
 pub use lexer::{Lexer, Modes};
 pub use load::{load_data, quoted};
+
+/// Returns true if a statement that returns rows may change something: see [`words::may_write`]. The SQL modes are not
+/// known: of a text with a backslash it is not certain where its strings end.
+pub fn may_write(sql: &str) -> bool {
+    let mut lexer = Lexer::new(sql, Modes::default());
+    let writes = words::may_write(sql, lexer.by_ref().map(|token| (token.kind, &sql[token.start..token.end])));
+    writes || (lexer.is_uncertain() || sql.contains('\\')) && words::has_writing_word(sql)
+}
 
 /// Returns true if a text has several statements, read with the SQL `modes`.
 pub fn is_several(sql: &str, modes: Modes) -> bool {

@@ -20,11 +20,27 @@ pub use declared::{Declared, declared};
 pub use effects::{Effects, Reset, ResetAt, effects, resets};
 pub use facts::{Facts, facts};
 use headrace_core::placeholders::{self, Converted, Marks};
+use headrace_core::token::Kind;
+use headrace_core::words;
 pub(crate) use joined::{JoinableInsert, joinable_insert};
 pub use leaves::{TEMPORARY_TABLE, ends_something, is_setting, leaves, may_end, survives_discard};
 pub(crate) use lexer::{Lexer, Token, is_word, leading_word};
 pub(crate) use script::statements;
 pub use script::{begins_block, is_several};
+
+/// Returns true if a statement that returns rows may change something: see [`words::may_write`].
+pub fn may_write(sql: &str) -> bool {
+    let mut lexer = Lexer::new(sql);
+    let tokens = std::iter::from_fn(|| lexer.next_with_text()).map(|(token, text)| {
+        let kind = match token {
+            Token::Word(_) => Kind::Word,
+            Token::Sign(byte) => Kind::Punctuation(byte),
+            _ => Kind::Quoted,
+        };
+        (kind, text)
+    });
+    words::may_write(sql, tokens) || lexer.uncertain && words::has_writing_word(sql)
+}
 
 /// For each parameter `$1`, `$2`, ... of an `INSERT INTO ... VALUES (...)` with one row: true if it is there alone, and
 /// nowhere else, so that its value is only assigned to a column. Empty for every other statement, and if the text
