@@ -9,7 +9,7 @@ use super::request::{Execute, Request, Rows};
 use super::send::check_text;
 use super::stage::{Event, Stage};
 use super::statement::Statement;
-use super::{CasHandler, Expect, Machine};
+use super::{BatchReply, CasHandler, Expect, Machine};
 use crate::errors::{cas, dbms};
 use crate::lexer;
 use crate::limits;
@@ -114,14 +114,14 @@ impl<H: CasHandler> Machine<H> {
         pending.go(Event::BatchBegun, Stage::Sending(Box::new(batch)));
         if atomic && pending.in_block {
             client::savepoint(write_buffer.tail(), self.info, savepoint::SET, SAVEPOINT);
-            self.expect(Expect::Guard);
+            self.expect(Expect::Batch(BatchReply::Guard));
         }
     }
 
     /// Sends the next rows; returns true if it did, or if no more will be sent.
     pub(super) fn send_rows(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) -> bool {
         let Some(at) = self.queue.last_at() else { return false };
-        let in_flight = self.expects.iter().filter(|expect| **expect != Expect::JoinedGuard).count();
+        let in_flight = self.expects.iter().filter(|expect| **expect != Expect::Batch(BatchReply::JoinedGuard)).count();
         if in_flight >= limits::CHUNKS_IN_FLIGHT || self.prepares_joined(at) {
             return false;
         }
@@ -171,7 +171,7 @@ impl<H: CasHandler> Machine<H> {
         let mut request = client::execute_batch(write_buffer.tail(), self.info, self.query_timeout_millis, false);
         request.arguments().extend_from_slice(&texts.bytes);
         request.end();
-        self.expect(Expect::Texts { first, rows: texts.ends.len() });
+        self.expect(Expect::Batch(BatchReply::Texts { first, rows: texts.ends.len() }));
     }
 
     /// Sends rows to the statement of one row.
@@ -187,7 +187,7 @@ impl<H: CasHandler> Machine<H> {
             client::execute_array(write_buffer.tail(), self.info, handle, self.query_timeout_millis, false);
         request.arguments().extend_from_slice(&rows.bytes);
         request.end();
-        self.expect(Expect::Array { first, rows: rows.ends.len() });
+        self.expect(Expect::Batch(BatchReply::Array { first, rows: rows.ends.len() }));
     }
 
     /// Executes a statement without parameters for each row: EXECUTE_ARRAY would do nothing.
@@ -203,7 +203,7 @@ impl<H: CasHandler> Machine<H> {
         };
         for row in rows {
             execute.begin(write_buffer.tail(), self.info).end();
-            self.expect(Expect::Each { row });
+            self.expect(Expect::Batch(BatchReply::Each { row }));
         }
     }
 
@@ -316,11 +316,11 @@ impl<H: CasHandler> Machine<H> {
             if sent > 0 {
                 let operation = if is_undone { tran::ROLLBACK } else { tran::COMMIT };
                 client::end_tran(write_buffer.tail(), self.info, operation);
-                self.expect(Expect::BatchEnd);
+                self.expect(Expect::Batch(BatchReply::BatchEnd));
             }
         } else if is_undone && self.transaction.reported() != Reported::Failed {
             client::savepoint(write_buffer.tail(), self.info, savepoint::ROLLBACK, SAVEPOINT);
-            self.expect(Expect::BatchEnd);
+            self.expect(Expect::Batch(BatchReply::BatchEnd));
         }
         self.complete(cx, write_buffer);
         true

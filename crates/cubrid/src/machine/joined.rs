@@ -11,7 +11,7 @@ use super::pending::Failure;
 use super::request::BatchStrategy;
 use super::stage::Event;
 use super::statement::Statement;
-use super::{CasHandler, Expect, Machine};
+use super::{BatchReply, CasHandler, Expect, Machine};
 use crate::errors::dbms;
 use crate::lexer::OneRow;
 use crate::limits;
@@ -127,7 +127,7 @@ impl<H: CasHandler> Machine<H> {
                     batch.joined = MultiRowInsert::Preparing { sql: sql.clone(), rows };
                     // Nothing is closed: without a cache the statement of one row would be among it.
                     client::prepare(write_buffer.tail(), self.info, &text, 0, false, &[]);
-                    self.expect(Expect::PrepareJoined);
+                    self.expect(Expect::Batch(BatchReply::PrepareJoined));
                     return true;
                 }
             }
@@ -145,7 +145,7 @@ impl<H: CasHandler> Machine<H> {
         *requests += 1;
         if savepoint.is_some() && !has_guard {
             client::savepoint(write_buffer.tail(), self.info, savepoint::SET, name);
-            self.expect(Expect::JoinedGuard);
+            self.expect(Expect::Batch(BatchReply::JoinedGuard));
         }
         let Some(batch) = self.queue[at].batch_mut() else { return false };
         let MultiRowInsert::Ready { in_flight, .. } = &mut batch.joined else { return false };
@@ -160,7 +160,7 @@ impl<H: CasHandler> Machine<H> {
         if is_over {
             self.queue[at].drain(Event::RowsSent);
         }
-        self.expect(Expect::Joined);
+        self.expect(Expect::Batch(BatchReply::Joined));
         true
     }
 
@@ -270,14 +270,14 @@ impl<H: CasHandler> Machine<H> {
         batch.repeated = Some(Repeated { error, end: first + sent.ends.len() as u64 });
         if let Some(name) = savepoint {
             client::savepoint(write_buffer.tail(), self.info, savepoint::ROLLBACK, name);
-            self.expect(Expect::JoinedGuard);
+            self.expect(Expect::Batch(BatchReply::JoinedGuard));
         }
         if !before.ends.is_empty() {
             let timeout = self.query_timeout_millis;
             let mut request = client::execute_array(write_buffer.tail(), self.info, joined, timeout, false);
             request.arguments().extend_from_slice(&before.bytes);
             request.end();
-            self.expect(Expect::JoinedAgain);
+            self.expect(Expect::Batch(BatchReply::JoinedAgain));
         }
         self.send_array(handle, first, &sent, write_buffer);
         true

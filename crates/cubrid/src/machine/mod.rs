@@ -75,6 +75,35 @@ enum Expect {
     Unneeded,
     /// To NEXT_RESULT.
     NextResult,
+    /// To a part of a batch.
+    Batch(BatchReply),
+    /// About the transaction.
+    Transaction(TransactionReply),
+    /// To the END_TRAN after a statement outside of a block.
+    Settle,
+    /// To GET_LAST_INSERT_ID.
+    LastInsertId,
+    /// To GET_DB_VERSION.
+    Version,
+    /// To SCHEMA_INFO.
+    Schema,
+    /// To MAKE_OUT_RS.
+    Returned,
+    /// To PARAMETER_INFO.
+    ParameterTypes,
+    /// To GET_QUERY_INFO.
+    Plan,
+    /// To GET_GENERATED_KEYS.
+    Keys,
+    /// To LOB_NEW, LOB_READ or LOB_WRITE.
+    Object,
+    /// To a function whose reply has nothing of interest.
+    Simple,
+}
+
+/// An expected reply to a part of a batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum BatchReply {
     /// To PREPARE of a batch's statement with many rows.
     PrepareJoined,
     /// To SAVEPOINT before joined rows.
@@ -106,35 +135,27 @@ enum Expect {
     Guard,
     /// To what ends a batch: END_TRAN, or SAVEPOINT.
     BatchEnd,
+}
+
+impl BatchReply {
+    /// Returns true if the server has executed rows of the program, unless it has sent an error.
+    fn executes_rows(self) -> bool {
+        !matches!(self, Self::PrepareJoined | Self::JoinedGuard | Self::Guard | Self::BatchEnd)
+    }
+}
+
+/// An expected reply about the transaction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum TransactionReply {
     /// To the END_TRAN of a verb.
     EndTran {
         /// It rolls back.
         is_rollback: bool,
     },
-    /// To the END_TRAN after a statement outside of a block.
-    Settle,
-    /// To GET_LAST_INSERT_ID.
-    LastInsertId,
     /// To GET_DB_PARAMETER: the isolation level before a block.
     Isolation,
     /// To SET_DB_PARAMETER: that of a block.
     SetIsolation,
-    /// To GET_DB_VERSION.
-    Version,
-    /// To SCHEMA_INFO.
-    Schema,
-    /// To MAKE_OUT_RS.
-    Returned,
-    /// To PARAMETER_INFO.
-    ParameterTypes,
-    /// To GET_QUERY_INFO.
-    Plan,
-    /// To GET_GENERATED_KEYS.
-    Keys,
-    /// To LOB_NEW, LOB_READ or LOB_WRITE.
-    Object,
-    /// To a function whose reply has nothing of interest.
-    Simple,
 }
 
 /// What is known of the requests that were in flight when the connection was lost.

@@ -7,7 +7,7 @@ use super::request::Request;
 use super::stage::{Event, State};
 use super::startup::Progress;
 use super::statement::Statement;
-use super::{CasHandler, Expect, Machine, Phase};
+use super::{BatchReply, CasHandler, Expect, Machine, Phase, TransactionReply};
 use crate::errors::dbms;
 use crate::messages::login::Connected;
 use crate::messages::server::{Executed, Made, NextResult, Origin, Page, Prepared, ServerError};
@@ -103,7 +103,7 @@ impl<H: CasHandler> Machine<H> {
             self.cursors.clear();
             self.open_results.clear();
         }
-        if in_block && !matches!(expect, Expect::EndTran { .. }) {
+        if in_block && !matches!(expect, Expect::Transaction(TransactionReply::EndTran { .. })) {
             self.check_begun(expect, error.as_ref())?;
         }
         let reply = error.map_or_else(|| Ok(Reader::coded(payload, self.options.codeset)), Err);
@@ -152,27 +152,17 @@ impl<H: CasHandler> Machine<H> {
             },
             Expect::Unneeded => {}
             Expect::Simple | Expect::Settle => self.simple(reply),
-            Expect::EndTran { .. } | Expect::Isolation | Expect::SetIsolation => {
-                self.transaction_reply(expect, reply)?
-            }
-            Expect::Array { .. }
-            | Expect::Texts { .. }
-            | Expect::Each { .. }
-            | Expect::PrepareJoined
-            | Expect::Joined
-            | Expect::JoinedAgain
-            | Expect::Guard
-            | Expect::JoinedGuard
-            | Expect::BatchEnd => self.batch_reply(expect, reply)?,
+            Expect::Transaction(of) => self.transaction_reply(of, reply)?,
+            Expect::Batch(of) => self.batch_reply(of, reply)?,
         }
         self.complete(cx, write_buffer);
         Ok(())
     }
 
     /// A reply about the transaction.
-    fn transaction_reply(&mut self, expect: Expect, reply: Result<Reader<'_>, ServerError>) -> Result<(), Fatal> {
-        match expect {
-            Expect::EndTran { is_rollback } => {
+    fn transaction_reply(&mut self, of: TransactionReply, reply: Result<Reader<'_>, ServerError>) -> Result<(), Fatal> {
+        match of {
+            TransactionReply::EndTran { is_rollback } => {
                 self.transaction.on(Report::Ended);
                 if self.transaction.is_open_ahead() {
                     self.transaction.on(Report::Declare);
@@ -183,41 +173,40 @@ impl<H: CasHandler> Machine<H> {
                 }
                 self.simple(reply);
             }
-            Expect::Isolation => match reply {
+            TransactionReply::Isolation => match reply {
                 Ok(mut reader) => self.isolation_before = Some(server::number(&mut reader)?),
                 Err(error) => {
                     self.block_refused();
                     self.failed(error);
                 }
             },
-            Expect::SetIsolation => {
+            TransactionReply::SetIsolation => {
                 if let Err(error) = reply {
                     self.block_refused();
                     self.isolation_before = None;
                     self.failed(error);
                 }
             }
-            _ => {}
         }
         Ok(())
     }
 
     /// A reply to a part of a batch.
-    fn batch_reply(&mut self, expect: Expect, reply: Result<Reader<'_>, ServerError>) -> Result<(), Fatal> {
-        match expect {
-            Expect::Array { first, rows } => self.array_reply((first, rows), false, reply)?,
-            Expect::Texts { first, rows } => self.array_reply((first, rows), true, reply)?,
-            Expect::Each { row } => self.each_reply(row, reply)?,
-            Expect::PrepareJoined => self.prepared_joined(reply)?,
-            Expect::Joined => self.joined_reply(reply)?,
-            Expect::JoinedAgain => self.joined_again_reply(reply)?,
-            Expect::Guard | Expect::JoinedGuard => {
+    fn batch_reply(&mut self, of: BatchReply, reply: Result<Reader<'_>, ServerError>) -> Result<(), Fatal> {
+        match of {
+            BatchReply::Array { first, rows } => self.array_reply((first, rows), false, reply)?,
+            BatchReply::Texts { first, rows } => self.array_reply((first, rows), true, reply)?,
+            BatchReply::Each { row } => self.each_reply(row, reply)?,
+            BatchReply::PrepareJoined => self.prepared_joined(reply)?,
+            BatchReply::Joined => self.joined_reply(reply)?,
+            BatchReply::JoinedAgain => self.joined_again_reply(reply)?,
+            BatchReply::Guard | BatchReply::JoinedGuard => {
                 if let (Err(error), Some(pending)) = (reply, self.queue.first_mut()) {
                     pending.slot.fail_row(Failure::Server { error, row: None });
                     pending.drain(Event::RowFailed);
                 }
             }
-            Expect::BatchEnd => match reply {
+            BatchReply::BatchEnd => match reply {
                 Err(error) if self.queue.first().is_some_and(|pending| pending.is_undone) => {
                     let reason =
                         format!("a batch that failed could not be undone, so the connection is closed: {error}");
@@ -225,7 +214,6 @@ impl<H: CasHandler> Machine<H> {
                 }
                 reply => self.simple(reply),
             },
-            _ => {}
         }
         Ok(())
     }
@@ -241,8 +229,10 @@ impl<H: CasHandler> Machine<H> {
     /// statement to the end of the block: otherwise what was executed is lost, or was committed, and the rest of the
     /// block would be a transaction of its own.
     fn check_begun(&mut self, expect: Expect, error: Option<&ServerError>) -> Result<(), Fatal> {
-        let is_of_rows = matches!(expect, Expect::Array { .. } | Expect::Texts { .. } | Expect::Each { .. });
-        let executes = is_of_rows || matches!(expect, Expect::Execute | Expect::Joined | Expect::JoinedAgain);
+        let executes = match expect {
+            Expect::Batch(of) => of.executes_rows(),
+            _ => expect == Expect::Execute,
+        };
         let has_executed = executes && error.is_none();
         let begins = self.info.is_active || has_executed;
         // Of a block of the program nothing follows. Where none began the transaction, the next statement begins another.

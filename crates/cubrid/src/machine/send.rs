@@ -6,7 +6,7 @@ use super::pending::{PendingRequest, Stage};
 use super::request::{Request, Rows};
 use super::stage::{Event, State};
 use super::verb::parameter_of;
-use super::{CasHandler, Expect, Machine, Phase};
+use super::{CasHandler, Expect, Machine, Phase, TransactionReply};
 use crate::lexer;
 use crate::limits;
 use crate::messages::client::{self, Execute};
@@ -132,8 +132,8 @@ impl<H: CasHandler> Machine<H> {
                 if let Some(level) = modes.isolation.filter(|_| is_new) {
                     client::get_db_parameter(out, info, parameter::ISOLATION_LEVEL);
                     client::set_db_parameter(out, info, parameter::ISOLATION_LEVEL, parameter_of(level));
-                    self.expect(Expect::Isolation);
-                    self.expect(Expect::SetIsolation);
+                    self.expect(Expect::Transaction(TransactionReply::Isolation));
+                    self.expect(Expect::Transaction(TransactionReply::SetIsolation));
                 }
             }
             Verb::Commit(_) | Verb::Rollback(_) => {
@@ -146,7 +146,7 @@ impl<H: CasHandler> Machine<H> {
                     if let Some(before) = before {
                         client::set_db_parameter(out, info, parameter::ISOLATION_LEVEL, before);
                     }
-                    self.expect(Expect::EndTran { is_rollback });
+                    self.expect(Expect::Transaction(TransactionReply::EndTran { is_rollback }));
                     if before.is_some() {
                         self.expect(Expect::Simple);
                     }
