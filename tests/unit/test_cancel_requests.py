@@ -96,7 +96,7 @@ class CancelledSession:
 def test_error_of_a_session_that_cancels(
     by_close: bool, error: Any, closed: bool, is_answer: bool, doubtful: bool
 ) -> None:
-    request = SessionRequest(lambda _: None, {}, lambda _: "ticket", by_close=by_close)  # type: ignore[arg-type, return-value]
+    request = SessionRequest(lambda *_: None, {}, lambda _: "ticket", by_close=by_close)  # type: ignore[arg-type, return-value]
     session: Any = CancelledSession(closed)
     assert not request.doubtful
     assert request.send(session) == "ticket"

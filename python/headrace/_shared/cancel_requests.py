@@ -13,26 +13,30 @@ class SessionRequest:
     """A cancel request that another session with the server sends.
 
     Args:
-        open: makes the engine's connection of that session; its argument is the loop, None for a blocking one.
-        options: the options with which ``open`` makes it.
+        wire: the class of the engine's connection of that session.
+        options: its options.
         send: queues the request on it, and returns its ticket.
         by_close: true if the server answers by closing the connection.
     """
 
     def __init__(
         self,
-        open: Callable[[Any], Wire],
+        wire: Callable[[dict[str, Any], Any], Wire],
         options: dict[str, Any],
         send: Callable[[Any], Any],
         *,
         by_close: bool = False,
     ) -> None:
-        self.open = open
         self.options = options
         self.doubtful = False
         """True once the request may have been sent, until the server has answered: it may end a later statement."""
+        self._wire = wire
         self._send = send
         self._by_close = by_close
+
+    def open(self, loop: Any) -> Wire:
+        """Makes the engine's connection of that session, for a loop; None for a blocking one."""
+        return self._wire(self.options, loop)
 
     def send(self, wire: Wire) -> Any:
         """Queues the request on its open session; returns its ticket."""

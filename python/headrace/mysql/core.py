@@ -126,9 +126,7 @@ class MySqlCore(Core):
         """KILL QUERY on a session of its own."""
         # With the password as it is by now.
         options = {**self.wire_options, "password": password}
-        return SessionRequest(
-            partial(MySqlWire, options), options, lambda wire: wire.query(self.wire.cancel_statement())
-        )
+        return SessionRequest(MySqlWire, options, lambda wire: wire.query(self.wire.cancel_statement()))
 
     # statements
 

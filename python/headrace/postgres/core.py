@@ -262,7 +262,7 @@ class ConnectionCore(Core):
     def cancel_request(self, password: str | None) -> SessionRequest:
         """A CancelRequest on a connection of its own, which the server closes once it has sent the signal."""
         options = {**self.wire_options, "cancel": self.wire.cancel_message()}
-        return SessionRequest(partial(PostgresWire, options), self.wire_options, PostgresWire.notified, by_close=True)
+        return SessionRequest(PostgresWire, options, PostgresWire.notified, by_close=True)
 
     def round_trip(self) -> PendingRequest[Any]:
         return self.wire.sync()
