@@ -1,9 +1,9 @@
 //! The queue of pending requests, with a protocol that does nothing.
 
 use headrace_core::{
-    Cancellation, Certificate, Column, Condition, Described, Diagnostics, Discarded, Effect, ErrorClass, Failure,
-    Fatal, FatalKind, IfUnsent, CancelledRequest, Mismatch, NextStep, Pending, Pipelining, Queue, Reported, Requests, Room,
-    Session, Sink, Slot, WhenLost, WriteBuffer,
+    Cancellation, CancelledRequest, Certificate, Column, Condition, Described, Diagnostics, Discarded, Effect,
+    ErrorClass, Failure, Fatal, FatalKind, IfUnsent, Mismatch, NextStep, Pending, Pipelining, Queue, Reported,
+    Requests, Room, Session, Sink, Slot, WhenLost, WriteBuffer,
 };
 use headrace_testkit::{Dialect, Shared, TestHandler};
 use std::borrow::Cow;

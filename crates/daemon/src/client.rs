@@ -1,7 +1,7 @@
 //! One client, from its first byte to its last.
 
 use crate::console;
-use crate::hub::{ConnectRequest, Hub, TARGET, Lending};
+use crate::hub::{ConnectRequest, Hub, Lending, TARGET};
 use crate::limits::FAREWELL;
 use crate::log::Rate;
 use crate::login::Admission;
@@ -254,7 +254,12 @@ impl Client {
     }
 
     /// What a client asks for, once it has proved who it is.
-    async fn connect_request(&mut self, hub: &Hub, peer: &Peer, parameters: Vec<(String, String)>) -> Result<Admitted, Ended> {
+    async fn connect_request(
+        &mut self,
+        hub: &Hub,
+        peer: &Peer,
+        parameters: Vec<(String, String)>,
+    ) -> Result<Admitted, Ended> {
         let Some(address) = peer.address else {
             if !peer.own {
                 hub.check_local_database(peer.user, &parameters)?;

@@ -6,7 +6,7 @@ mod support;
 
 use headrace_connection::Connection;
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
-use headrace_core::{Fatal, FatalKind, CancelledRequest, Session as _};
+use headrace_core::{CancelledRequest, Fatal, FatalKind, Session as _};
 use headrace_io::{Address, TcpOptions, blocking, tokio as on_tokio};
 use std::future::Future;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -291,7 +291,10 @@ const LEAVING: [Leaving; 2] = [
     |address, limit| {
         run(async {
             let mut client = on_tokio::Client::open(address, &TcpOptions::default(), plain(), ()).await?;
-            client.connection.machine.leave_cancelled(CancelledRequest { request: Some(1), until: Instant::now() + limit });
+            client
+                .connection
+                .machine
+                .leave_cancelled(CancelledRequest { request: Some(1), until: Instant::now() + limit });
             for answers in 1..=2 {
                 client.connection.buffers.write_buffer.tail().extend_from_slice(b"question\n");
                 assert!(client.drive((), |connection| connection.machine.lines.len() == answers).await?);

@@ -10,7 +10,7 @@ use rustls::pki_types::CertificateDer;
 use sha2::{Digest, Sha256};
 use std::io::Write;
 use std::path::PathBuf;
-use support::{Authority, Identity, ConnectedPair, Server, asking};
+use support::{Authority, ConnectedPair, Identity, Server, asking};
 
 /// The result of a handshake of `verify` against `identity`.
 fn attempt(verify: Verify, roots: &str, name: &str, identity: &Identity) -> Result<(), Fatal> {

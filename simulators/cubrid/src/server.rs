@@ -16,7 +16,7 @@ use crate::broker::{Activity, Broker};
 use crate::charset::Charset;
 use crate::database::CubridDatabase;
 use crate::errors::cas;
-use crate::session::{Client, CasSession};
+use crate::session::{CasSession, Client};
 
 /// The options of a server.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use headrace_connection::{Connection, Driven, TlsSettings};
 use headrace_core::protocol::Discarded;
 use headrace_core::{
-    Cancellation, Certificate, Fatal, CancelledRequest, NextStep, ReadBuffer, Reported, Requests, Session, WriteBuffer,
+    Cancellation, CancelledRequest, Certificate, Fatal, NextStep, ReadBuffer, Reported, Requests, Session, WriteBuffer,
 };
 use headrace_tls::{Roots, TlsConfig, Verify};
 use rustls::ServerConnection;

@@ -667,8 +667,9 @@ mod tests {
     #[test]
     fn hosts_are_tried_in_turn_only_where_that_is_wanted() {
         let hosts: Vec<String> = (0..9).map(|host| format!("db{host}")).collect();
-        let read =
-            |text: &str| DatabaseConfig::of_client(&format!("host = {:?}\n{text}", hosts.join(","))).expect("it is right");
+        let read = |text: &str| {
+            DatabaseConfig::of_client(&format!("host = {:?}\n{text}", hosts.join(","))).expect("it is right")
+        };
         let order = |database: &DatabaseConfig| {
             database
                 .places_in_turn()

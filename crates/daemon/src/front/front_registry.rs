@@ -45,13 +45,25 @@ impl<B: Backend> Service for OfPool<B> {
 /// The pools of one kind of database.
 trait Front: AnyPools + Debug + Send + Sync {
     /// Sessions of the pool of this key.
-    fn service(&self, key: Key, database: &Arc<DatabaseConfig>, settings: Parameters, gates: &Gates) -> Box<dyn Service>;
+    fn service(
+        &self,
+        key: Key,
+        database: &Arc<DatabaseConfig>,
+        settings: Parameters,
+        gates: &Gates,
+    ) -> Box<dyn Service>;
     /// Itself, as the pools that it is.
     fn pools(&self) -> &dyn AnyPools;
 }
 
 impl<B: Backend> Front for PoolRegistry<Server<B>> {
-    fn service(&self, key: Key, database: &Arc<DatabaseConfig>, settings: Parameters, gates: &Gates) -> Box<dyn Service> {
+    fn service(
+        &self,
+        key: Key,
+        database: &Arc<DatabaseConfig>,
+        settings: Parameters,
+        gates: &Gates,
+    ) -> Box<dyn Service> {
         Box::new(OfPool { pool: self.pool(key, database, gates), settings })
     }
 

@@ -69,7 +69,12 @@ pub(super) struct Portal<E> {
 }
 
 impl<E> Portal<E> {
-    pub(super) fn new(prepared: Arc<Prepared>, values: Vec<Datum>, held: Option<MemoryReservation>, formats: Vec<Format>) -> Self {
+    pub(super) fn new(
+        prepared: Arc<Prepared>,
+        values: Vec<Datum>,
+        held: Option<MemoryReservation>,
+        formats: Vec<Format>,
+    ) -> Self {
         Self { prepared, values, held, formats, is_done: false, is_limited: false, running: None }
     }
 

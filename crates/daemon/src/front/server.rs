@@ -15,7 +15,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
 use tokio::time::timeout;
 
-/// The name that servers know the daemon by.
+/// The name of the daemon on servers.
 const PROGRAM: &str = "headraced";
 
 /// A pool of such sessions.
@@ -39,7 +39,7 @@ pub struct Server<B> {
     blocks: u64,
 }
 
-/// What a pool knows of its server's sessions.
+/// What a pool has read of its server's sessions.
 #[derive(Debug, Default)]
 pub struct PoolState {
     /// Counts what its clients have noticed of changes of tables.
@@ -47,7 +47,7 @@ pub struct PoolState {
 }
 
 impl PoolState {
-    /// Tables have changed: what sessions know of statements may be otherwise now.
+    /// Tables have changed: what sessions have read of statements may be out of date.
     pub fn definitions_changed(&self) {
         self.definitions.fetch_add(1, Ordering::Relaxed);
     }

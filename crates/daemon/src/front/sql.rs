@@ -3,8 +3,8 @@
 
 use super::catalog::{self, Answer};
 use super::copy::{self, Copy};
-use super::session_effect::SessionEffect;
 use super::replies::Failure;
+use super::session_effect::SessionEffect;
 use super::types;
 use headrace_core::token::{Kind, Token};
 use headrace_core::{Isolation, Modes};

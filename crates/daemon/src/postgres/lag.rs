@@ -1,6 +1,6 @@
 //! How far the standbys of a database are behind its primary.
 //!
-//! The time of the last transaction that a standby has replayed says little: a primary that does nothing looks like a
+//! The time of the last transaction that a standby has replayed means little: a primary that does nothing looks like a
 //! standby that lags, and a standby that has replayed all that it has received may not have received anything for an hour.
 //! So the servers are asked for positions in the log, each on a connection of its own, as long as clients need it: what the
 //! primary had written at a time of the daemon's clock, a standby has replayed or not. Nothing is believed for longer than
@@ -19,7 +19,7 @@ use tokio::sync::Notify;
 use tokio::time::{sleep, timeout};
 
 /// Whether the server is a standby, and bytes of the log: replayed and received, or written. What was received before the
-/// standby was started it does not say.
+/// standby was started it does not answer.
 const QUESTION: &str = "SELECT CASE WHEN pg_catalog.pg_is_in_recovery() \
     THEN pg_catalog.concat('standby ', pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_last_wal_replay_lsn(), '0/0'), \
     ' ', pg_catalog.pg_wal_lsn_diff(pg_catalog.pg_last_wal_receive_lsn(), '0/0')) \
@@ -37,7 +37,7 @@ enum Position {
 impl Position {
     fn read(answer: &str) -> Option<Self> {
         let (role, bytes) = answer.split_once(' ')?;
-        // A standby that has replayed or received nothing since it was started says nothing.
+        // A standby that has replayed or received nothing since it was started shows nothing.
         let read = |bytes: &str| if bytes.is_empty() { Some(0) } else { bytes.parse().ok() };
         match role {
             "standby" => {
@@ -68,7 +68,7 @@ struct Host {
     is_standby: bool,
     /// It has everything that the primary had at this time.
     as_of: Option<Instant>,
-    /// When it has answered first on this connection. What the primary had written before that says nothing: a standby that a
+    /// When it has answered first on this connection. What the primary had written before that shows nothing: a standby that a
     /// failover has left behind has more than the new primary had then, and less than it has now.
     since: Option<Instant>,
     /// What it has received, and when it has answered so first.

@@ -9,5 +9,5 @@ pub mod relay;
 pub mod server;
 pub mod session;
 pub mod standbys;
-pub mod statements;
 pub mod startup_replies;
+pub mod statements;

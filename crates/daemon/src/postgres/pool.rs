@@ -1,8 +1,8 @@
 //! Pools of server connections of PostgreSQL.
 
 use super::server::Server;
-use super::statements::Catalog;
 use super::startup_replies::{Settings, StartupReplies};
+use super::statements::Catalog;
 use crate::pool::{Key, NotLent, Parameters};
 use crate::traffic::TrafficClass;
 use std::sync::Arc;

@@ -4,7 +4,7 @@
 use crate::machine::side_by_side::{
     SELECT, ask, count, describe_duplicates, described, done, ends, opened, row, rows, warm,
 };
-use crate::support::session::{EOT, Conversation};
+use crate::support::session::{Conversation, EOT};
 use headrace_core::{IfUnsent, Modes, Verb};
 use headrace_informix::machine::Request;
 use headrace_testkit::{TestValue as V, Trace, unhex};

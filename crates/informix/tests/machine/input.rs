@@ -1,6 +1,6 @@
 //! The types of an UPDATE's parameters: requested once, before its first row is bound.
 
-use crate::support::session::{EOT, Conversation};
+use crate::support::session::{Conversation, EOT};
 use headrace_core::Session as _;
 use headrace_testkit::{TestValue as V, unhex};
 

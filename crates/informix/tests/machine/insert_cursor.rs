@@ -1,7 +1,7 @@
 //! Insert cursors: a row that is put equals the row that a fetch returns, and a batch is atomic whatever a server
 //! replies.
 
-use crate::support::session::{EOT, Conversation};
+use crate::support::session::{Conversation, EOT};
 use crate::support::{bytes, completion, fields};
 use headrace_core::Session as _;
 use headrace_informix::capabilities::Capabilities;

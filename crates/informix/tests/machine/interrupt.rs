@@ -2,7 +2,7 @@
 //! hit.
 
 use crate::support::bytes;
-use crate::support::session::{EOT, Conversation};
+use crate::support::session::{Conversation, EOT};
 use headrace_core::{Discarded, IfUnsent, Interrupt, Modes, Session as _, Verb};
 use headrace_informix::machine::Request;
 use headrace_testkit::{TestValue as V, unhex};

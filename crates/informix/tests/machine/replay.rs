@@ -1,7 +1,7 @@
 //! Conversations replayed into the machine, cut and split at every byte: never a panic, never a wrong row, and every
 //! response handler receives its outcome.
 
-use crate::support::session::{EOT, NEXT_BLOCK, Conversation, greeting};
+use crate::support::session::{Conversation, EOT, NEXT_BLOCK, greeting};
 use crate::support::{bytes, completion};
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{Discarded, IfUnsent, Modes, Session as _, Verb};

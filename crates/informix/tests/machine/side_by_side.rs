@@ -1,7 +1,7 @@
 //! Queries of a pipeline: sent before the earlier ones are answered, and never with rows of one another.
 
 use crate::support::bytes;
-use crate::support::session::{EOT, NEXT_BLOCK, Conversation};
+use crate::support::session::{Conversation, EOT, NEXT_BLOCK};
 use headrace_core::{Discarded, IfUnsent, Modes, Session as _, Verb};
 use headrace_informix::machine::Request;
 use headrace_testkit::{Shared, TestValue as V, Trace, unhex};

@@ -2,7 +2,7 @@
 //! at different times.
 
 use crate::support::bytes;
-use crate::support::session::{EOT, Conversation};
+use crate::support::session::{Conversation, EOT};
 use headrace_core::{Discarded, IfUnsent, Modes, Protocol, Session as _, TransactionStatus, Verb};
 use headrace_informix::machine::{Declare, Request};
 use headrace_testkit::{TestValue as V, unhex};

@@ -60,7 +60,8 @@ fn recording() -> Vec<Step> {
     static ONCE: std::sync::Once = std::sync::Once::new();
     ONCE.call_once(|| {
         if std::env::var_os("HEADRACE_RECORD").is_some() {
-            let mut session = Conversation::new(options(), crate::support::session::Socket::connect(Server::shared().port));
+            let mut session =
+                Conversation::new(options(), crate::support::session::Socket::connect(Server::shared().port));
             let (done, _) = scenario(&mut session);
             done.expect("the scenario runs");
             write_recording(&recording_file("mariadb-10.11"), &session.peer.recording);

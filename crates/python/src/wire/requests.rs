@@ -7,7 +7,9 @@ use crate::engine::Dialect;
 use crate::errors;
 use crate::limits;
 use crate::query::{Query, not_unicode};
-use headrace_core::{Discarded, Fatal, FatalKind, IfUnsent, Isolation, CancelledRequest, Modes, Protocol, ResponseHandler, Verb};
+use headrace_core::{
+    CancelledRequest, Discarded, Fatal, FatalKind, IfUnsent, Isolation, Modes, Protocol, ResponseHandler, Verb,
+};
 use pyo3::prelude::*;
 use pyo3::types::{PyString, PyTuple};
 use std::sync::Arc;

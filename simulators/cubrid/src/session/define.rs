@@ -3,7 +3,7 @@
 use headrace_simulator_common::lock;
 use rusqlite::types::Value;
 
-use super::{Executed, CasSession};
+use super::{CasSession, Executed};
 use crate::catalog;
 use crate::errors::{Error, Result};
 use crate::sql::ast::{Alter, Column, Expr, Key, KeyKind, Query, Statement, Table};

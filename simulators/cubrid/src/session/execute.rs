@@ -10,7 +10,7 @@ use headrace_simulator_common::sqlite::owned;
 use rusqlite::types::{Value, ValueRef};
 
 use super::requests::Options;
-use super::{Executed, Held, CasSession};
+use super::{CasSession, Executed, Held};
 use crate::catalog;
 use crate::convert::{self, Mode};
 use crate::engine::Number;

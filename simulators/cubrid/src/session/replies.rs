@@ -1,6 +1,6 @@
 //! Column metadata and pages of rows.
 
-use super::{Handle, Held, CasSession};
+use super::{CasSession, Handle, Held};
 use crate::errors::{Error, Result, cas};
 use crate::limits::PAGE;
 use crate::sql::ResultColumn;

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 
 use headrace_simulator_common::lock;
 
-use super::{After, Executed, Handle, Part, CasSession, VERSION};
+use super::{After, CasSession, Executed, Handle, Part, VERSION};
 use crate::errors::{Error, Origin, Result, cas};
 use crate::limits::STRING;
 use crate::sql::{Parser, ResultColumn, markers, tokenize};

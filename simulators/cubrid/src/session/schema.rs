@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use rusqlite::types::Value;
 
-use super::{Handle, CasSession};
+use super::{CasSession, Handle};
 use crate::catalog;
 use crate::errors::{Error, Result, cas};
 use crate::sql::ast::{Key, KeyKind, Table};

@@ -2,7 +2,7 @@
 
 use rusqlite::types::Value;
 
-use super::{Executed, Held, CasSession};
+use super::{CasSession, Executed, Held};
 use crate::catalog;
 use crate::decimal::Decimal;
 use crate::errors::{Error, Result};

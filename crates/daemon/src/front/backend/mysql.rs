@@ -31,7 +31,9 @@ impl Dialect for MySqlDialect {
     fn session_effect(&self, first: &str, all: &Tokens<'_>) -> Option<SessionEffect> {
         let pin = match first {
             // The lexer cannot decide which server has which part of it.
-            _ if self.has_executable_comment(all.sql) => SessionEffect::SurvivesReset("a comment that some servers execute"),
+            _ if self.has_executable_comment(all.sql) => {
+                SessionEffect::SurvivesReset("a comment that some servers execute")
+            }
             "get" => SessionEffect::KeepsEarlier("a user variable"),
             "create" | "drop" if all.has_word(&["temporary"]) => SessionEffect::Leaves("a temporary table"),
             "flush" if all.has_word(&["lock", "export"]) => SessionEffect::Leaves("FLUSH TABLES with a lock"),
