@@ -67,7 +67,7 @@ help:
 	@echo "make test-free-threaded FREE_THREADED=python3.14t  the tests of threads and tasks, without the global lock"
 	@echo "make lint    ruff, mypy, pyright, stubtest, generated files, docs, workflows, rustfmt, clippy"
 	@echo "make bench   micro-benchmarks of the codecs, from Rust and from Python"
-	@echo "make fuzz    fuzz every decoder for FUZZ_SECONDS each"
+	@echo "make fuzz    fuzz the decoders and the machine of each database, FUZZ_SECONDS each"
 	@echo "make docs    the documentation, into build/site/"
 	@echo "make windows compiles the extension for Windows, and runs the tests of its sockets in Wine"
 	@echo "make wheel   wheels of everything, for INTERPRETERS=\"python3.12 python3.13\", into dist/; make sdist the sources"
@@ -212,16 +212,20 @@ bench: build $(STAMPS)/test cargo
 		$(BIN)/python "$$file" || exit 1; \
 	done
 
-# libFuzzer wants compiler flags that only a nightly toolchain takes; the stable one is told to take them too.
+# libFuzzer needs compiler flags that only a nightly toolchain takes; the stable one is told to take them too.
+FUZZ = RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none
+FUZZ_LIMITS = -max_total_time=$(FUZZ_SECONDS) -timeout=10 -rss_limit_mb=2048
 fuzz: cargo
 	@cargo fuzz --version >/dev/null 2>&1 || cargo install --quiet --locked cargo-fuzz
-	@targets=$$(RUSTC_BOOTSTRAP=1 cargo fuzz list) || exit 1; \
-	for target in $$targets; do \
-		echo "==> fuzz: $$target, $(FUZZ_SECONDS) seconds"; \
-		words="fuzz/dictionaries/$$target.dict"; \
-		RUSTC_BOOTSTRAP=1 cargo fuzz run --sanitizer none "$$target" -- -max_total_time=$(FUZZ_SECONDS) -timeout=10 \
-			-rss_limit_mb=2048 $$([ ! -e "$$words" ] || echo "-dict=$$words") || exit 1; \
-	done
+	@for target in decode machine; do for folder in fuzz/src/*/; do \
+		database=$$(basename "$$folder"); corpus="fuzz/corpus/$$target-$$database"; mkdir -p "$$corpus"; \
+		echo "==> fuzz: $$target of $$database, $(FUZZ_SECONDS) seconds"; \
+		words="fuzz/dictionaries/$$target-$$database.dict"; \
+		HEADRACE_FUZZ="$$database" $(FUZZ) "$$target" "$$corpus" -- $(FUZZ_LIMITS) \
+			$$([ ! -e "$$words" ] || echo "-dict=$$words") || exit 1; \
+	done; done
+	@echo "==> fuzz: daemon_front, $(FUZZ_SECONDS) seconds"
+	@$(FUZZ) daemon_front -- $(FUZZ_LIMITS)
 
 # Not with --quiet, which hides warnings from --strict too.
 docs: $(STAMPS)/docs

@@ -223,7 +223,7 @@ impl Client {
                             if minor > 0 || !options.is_empty() {
                                 replies::negotiate(self.buffers.write_buffer.tail(), &options);
                             }
-                            return self.asked(hub, peer, parameters).await.map(Some);
+                            return self.connect_request(hub, peer, parameters).await.map(Some);
                         }
                     }
                 }

@@ -51,7 +51,7 @@ fn is_optimised() -> bool {
 #[pyfunction]
 fn may_write(sql: &Bound<'_, PyString>) -> bool {
     // What cannot be sent is refused where it would be.
-    sql.to_str().map_or(true, headrace_mysql::sql::may_write)
+    sql.to_str().map_or(true, <headrace_drivers::MySql as headrace_drivers::Database>::may_write)
 }
 
 #[pymodule(gil_used = false)]

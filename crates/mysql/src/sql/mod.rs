@@ -28,7 +28,8 @@ pub use load::{load_data, quoted};
 pub fn may_write(sql: &str) -> bool {
     let mut lexer = Lexer::new(sql, Modes::default());
     let writes = words::may_write(sql, lexer.by_ref().map(|token| (token.kind, &sql[token.start..token.end])));
-    writes || (lexer.is_uncertain() || sql.contains('\\')) && words::has_writing_word(sql)
+    // What some versions execute of a comment may be another first word.
+    writes || lexer.is_uncertain() || sql.contains('\\') && words::has_writing_word(sql)
 }
 
 /// Returns true if a text has several statements, read with the SQL `modes`.

@@ -195,7 +195,9 @@ pub fn blocks_are_held_after_the_program_has_turned_autocommit_on_again() {
     verb(&mut session, Verb::Begin(headrace_core::Modes::default()));
     answer(&mut session, [ok(AUTOCOMMIT | IN_TRANS)]);
     session.peer.sent();
-    ["update t set a = 1", "update t set a = 2"].map(|sql| text(&mut session, sql));
+    for sql in ["update t set a = 1", "update t set a = 2"] {
+        text(&mut session, sql);
+    }
     session.flush();
     let sent = ["COM_QUERY update t set a = 1", "COM_QUERY SET autocommit=0", "COM_QUERY update t set a = 2"];
     assert_eq!(session.peer.sent(), sent);
@@ -214,14 +216,18 @@ pub fn autocommit_that_is_being_turned_off_is_never_turned_on_by_a_block() {
     session.machine.commit_manually();
     text(&mut session, "select 1");
     text(&mut session, "SET autocommit=1");
+    session.flush();
     session.machine.commit_manually();
     text(&mut session, "select 2");
     session.flush();
     // The first three are answered: the status is that autocommit is on, but the last one will turn it off.
-    answer(&mut session, [ok(0), ok(0), ok(AUTOCOMMIT)]);
+    session.peer.replies.extend([ok(0), ok(0), ok(AUTOCOMMIT)]);
+    session.pump(|machine| machine.queued() == 1).expect("the server keeps to the protocol");
     session.peer.sent();
     session.machine.requests().block().store(1, Ordering::SeqCst);
-    ["update t set a = 1", "update t set a = 2"].map(|sql| text(&mut session, sql));
+    for sql in ["update t set a = 1", "update t set a = 2"] {
+        text(&mut session, sql);
+    }
     session.flush();
     assert_eq!(session.peer.sent(), ["COM_QUERY update t set a = 1", "COM_QUERY update t set a = 2"]);
     answer(&mut session, [ok(0), ok(0), ok(IN_TRANS), ok(IN_TRANS)]);

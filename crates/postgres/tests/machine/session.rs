@@ -77,7 +77,7 @@ impl Conversation {
 
     pub fn start() -> Self {
         let options = Options {
-            purpose: Purpose::Conversation,
+            purpose: Purpose::Session,
             parameters: vec![("user".into(), "u".into())],
             user: "u".into(),
             password: None,

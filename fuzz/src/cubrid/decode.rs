@@ -1,5 +1,4 @@
 //! Any bytes into every CUBRID decoder: no panic, no unbounded memory, and a row that is taken is taken whole.
-#![no_main]
 
 use headrace_core::run::Grid;
 use headrace_cubrid::lexer;
@@ -12,11 +11,11 @@ use headrace_cubrid::messages::{Reader, header};
 use headrace_cubrid::types::decode::find_cells;
 use headrace_cubrid::types::{Decoder, decode_row, zone};
 use headrace_testkit::CheckedSink;
-use libfuzzer_sys::fuzz_target;
 
 const COLLECTIONS: [Collection; 4] = [Collection::None, Collection::Set, Collection::Multiset, Collection::Sequence];
 
-fuzz_target!(|data: &[u8]| {
+/// Gives the input to every decoder.
+pub fn decode(data: &[u8]) {
     let [code, choice, rest @ ..] = data else { return };
     let ty = Type { collection: COLLECTIONS[usize::from(choice & 3)], charset: choice >> 2 & 7, code: *code };
     for count in 1..=2 {
@@ -45,4 +44,4 @@ fuzz_target!(|data: &[u8]| {
     let _ = lexer::placeholders(&text);
     let _ = (lexer::is_several(&text), lexer::effect(&text));
     let _ = zone::offset(&text, i64::from(*code) << 48);
-});
+}

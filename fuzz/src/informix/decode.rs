@@ -1,5 +1,4 @@
 //! Any bytes into every Informix decoder: no panic, no unbounded memory, and a row that is taken is taken whole.
-#![no_main]
 
 use headrace_informix::capabilities::{Capabilities, OFFER};
 use headrace_informix::codeset::CodeSet;
@@ -9,11 +8,11 @@ use headrace_informix::messages::server::{self, Field};
 use headrace_informix::types::decode::descriptors;
 use headrace_informix::types::{Decoder, decode_row};
 use headrace_testkit::CheckedSink;
-use libfuzzer_sys::fuzz_target;
 
 const LOCALES: [&str; 4] = ["en_US.utf8", "en_US.819", "ja_JP.sjis", "ko_KR.ksc"];
 
-fuzz_target!(|data: &[u8]| {
+/// Gives the input to every decoder.
+pub fn decode(data: &[u8]) {
     let [type_code, flags, extended, high, low, choice, rest @ ..] = data else { return };
     let mask: &[u8] = if choice & 1 == 0 { &[0xff; 9] } else { &[0; 9] };
     let capabilities = Capabilities::negotiate(&OFFER, mask);
@@ -51,4 +50,4 @@ fuzz_target!(|data: &[u8]| {
     let text = codeset.decode_string(rest);
     let _ = lexer::count(&text);
     let _ = lexer::placeholders(&text);
-});
+}

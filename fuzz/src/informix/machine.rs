@@ -1,14 +1,12 @@
 //! Any bytes as a server's replies: no panic, and each response handler receives exactly one outcome.
-#![no_main]
 
-#[path = "../../crates/informix/tests/support/mod.rs"]
+#[path = "../../../crates/informix/tests/support/mod.rs"]
 mod support;
 
 use headrace_core::protocol::Protocol;
 use headrace_core::{IfUnsent, Modes, ReadBuffer, Session as _, Verb, WriteBuffer};
 use headrace_informix::machine::{BatchStrategy, Declare, Execute, Machine, Options, Position, Request, Rows};
 use headrace_testkit::{Shared, TestValue as V, drive, unhex};
-use libfuzzer_sys::fuzz_target;
 use std::sync::LazyLock;
 use support::{TestHandler, bytes};
 
@@ -118,7 +116,8 @@ fn handler(batch: Vec<Vec<V>>, rewinds: bool) -> (TestHandler, Shared) {
     (handler, received)
 }
 
-fuzz_target!(|data: &[u8]| {
+/// Gives the input to a machine as replies of a server.
+pub fn machine(data: &[u8]) {
     let [script, first, second, third, discards, lanes, data @ ..] = data else { return };
     let options = Options {
         user: "informix".into(),
@@ -169,4 +168,4 @@ fuzz_target!(|data: &[u8]| {
         machine.submit(request(*kind, &sql, kind & 0x80 != 0), handler);
     }
     drive(&mut machine, (&mut read_buffer, &mut write_buffer), &messages(data), *discards, &handlers);
-});
+}

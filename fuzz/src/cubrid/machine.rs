@@ -1,14 +1,12 @@
 //! Any bytes as a server's replies: no panic, and each response handler receives exactly one outcome.
-#![no_main]
 
-#[path = "../../crates/cubrid/tests/support/mod.rs"]
+#[path = "../../../crates/cubrid/tests/support/mod.rs"]
 mod support;
 
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{IfUnsent, Isolation, Modes, ReadBuffer, Session as _, Verb, WriteBuffer};
 use headrace_cubrid::machine::{BatchStrategy, Execute, Machine, Request, Rows};
 use headrace_testkit::{TestValue as V, drive};
-use libfuzzer_sys::fuzz_target;
 use support::session::{greeting, options};
 use support::{TestHandler, array, done, error, fetched, frame, inserted, prepared, selected};
 
@@ -68,7 +66,8 @@ fn request(kind: u8) -> Request {
     }
 }
 
-fuzz_target!(|data: &[u8]| {
+/// Gives the input to a machine as replies of a server.
+pub fn machine(data: &[u8]) {
     let [script, first, second, third, fourth, discards, data @ ..] = data else { return };
     let (mut read_buffer, mut write_buffer) = (ReadBuffer::new(), WriteBuffer::new());
     let machine = Machine::<TestHandler>::new(&options(), 2, &mut write_buffer);
@@ -108,4 +107,4 @@ fuzz_target!(|data: &[u8]| {
         }
     }
     drive(&mut machine, (&mut read_buffer, &mut write_buffer), &replies(data), *discards, &handlers);
-});
+}

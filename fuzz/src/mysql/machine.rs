@@ -1,7 +1,6 @@
 //! Any packets as a server's replies: no panic, and each response handler receives exactly one outcome.
-#![no_main]
 
-#[path = "../../crates/mysql/tests/support/handler.rs"]
+#[path = "../../../crates/mysql/tests/support/handler.rs"]
 #[allow(dead_code)]
 mod support;
 
@@ -10,7 +9,6 @@ use headrace_core::{IfUnsent, Modes, ReadBuffer, Session as _, Verb, WriteBuffer
 use headrace_mysql::auth::Secret;
 use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Machine, Options, Request, Rows};
 use headrace_testkit::{TestValue, drive_with};
-use libfuzzer_sys::fuzz_target;
 use support::TestHandler;
 
 /// Packets with correct lengths and numbers: each block of the input becomes one, and its first bit indicates whether a
@@ -42,7 +40,7 @@ fn packets(mut data: &[u8]) -> Vec<u8> {
 
 /// The greeting and the first OK of the recorded conversation.
 fn greeting() -> [Vec<u8>; 2] {
-    let mut lines = include_str!("../../crates/mysql/tests/recorded/mariadb-10.11.txt").lines();
+    let mut lines = include_str!("../../../crates/mysql/tests/recorded/mariadb-10.11.txt").lines();
     let mut next = || {
         let text = lines.by_ref().find_map(|line| line.strip_prefix("< ")).expect("the server speaks twice");
         (0..text.len()).step_by(2).map(|i| u8::from_str_radix(&text[i..i + 2], 16).expect("hexadecimal")).collect()
@@ -94,7 +92,8 @@ fn request(kind: u8, sql: &str, flag: bool, earlier: u64) -> Request {
     }
 }
 
-fuzz_target!(|data: &[u8]| {
+/// Gives the input to a machine as replies of a server.
+pub fn machine(data: &[u8]) {
     let [script, first, second, third, discards, lanes, data @ ..] = data else { return };
     let options = Options {
         user: "tester".into(),
@@ -159,4 +158,4 @@ fuzz_target!(|data: &[u8]| {
             }
         },
     );
-});
+}

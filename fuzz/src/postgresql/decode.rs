@@ -1,9 +1,7 @@
 //! Any bytes into every PostgreSQL decoder, binary and text: no panic, no unbounded memory.
-#![no_main]
 
 use headrace_postgres::types::{Decoder, TypeRegistry, decode_row};
 use headrace_testkit::CheckedSink;
-use libfuzzer_sys::fuzz_target;
 
 const TYPES: &[u32] = &[
     16, 17, 18, 20, 21, 23, 25, 26, 114, 142, 600, 601, 602, 603, 604, 628, 650, 700, 701, 718, 774, 829, 869, 1007,
@@ -11,7 +9,8 @@ const TYPES: &[u32] = &[
     6150,
 ];
 
-fuzz_target!(|data: &[u8]| {
+/// Gives the input to every decoder.
+pub fn decode(data: &[u8]) {
     let Some((choice, rest)) = data.split_first() else { return };
     let registry = TypeRegistry::default();
     let oid = TYPES[usize::from(*choice) % TYPES.len()];
@@ -25,4 +24,4 @@ fuzz_target!(|data: &[u8]| {
         decode_row(std::slice::from_ref(&decoder), &row, &mut CheckedSink::default()).expect("well framed");
         let _ = decode_row(&[decoder], rest, &mut CheckedSink::default());
     }
-});
+}

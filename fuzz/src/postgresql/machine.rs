@@ -1,8 +1,7 @@
 //! Any bytes as a server's replies: no panic, no row out of nothing, and each response handler receives exactly one
 //! outcome.
-#![no_main]
 
-#[path = "../../crates/postgres/tests/support/mod.rs"]
+#[path = "../../../crates/postgres/tests/support/mod.rs"]
 #[allow(dead_code)]
 mod support;
 
@@ -12,7 +11,6 @@ use headrace_postgres::machine::{
 };
 use headrace_postgres::messages::backend::Field;
 use headrace_testkit::{TestValue, drive_with};
-use libfuzzer_sys::fuzz_target;
 use std::sync::Arc;
 use support::TestHandler;
 
@@ -110,7 +108,8 @@ impl Script {
     }
 }
 
-fuzz_target!(|data: &[u8]| {
+/// Gives the input to a machine as replies of a server.
+pub fn machine(data: &[u8]) {
     let [script, more, first, second, third, discards, lanes, data @ ..] = data else { return };
     let options = Options {
         purpose: Purpose::Session,
@@ -155,4 +154,4 @@ fuzz_target!(|data: &[u8]| {
             }
         },
     );
-});
+}

@@ -1,0 +1,7 @@
+//! CUBRID.
+
+mod decode;
+mod machine;
+
+pub use decode::decode;
+pub use machine::machine;

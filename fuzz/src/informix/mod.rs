@@ -1,0 +1,7 @@
+//! Informix.
+
+mod decode;
+mod machine;
+
+pub use decode::decode;
+pub use machine::machine;

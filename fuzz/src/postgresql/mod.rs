@@ -1,0 +1,7 @@
+//! PostgreSQL.
+
+mod decode;
+mod machine;
+
+pub use decode::decode;
+pub use machine::machine;
