@@ -156,8 +156,13 @@ def test_a_pipeline_in_a_lost_block_is_not_executed(any_db: Database) -> None:
     assert changed(any_db) == [6]
 
 
-def test_what_is_in_flight_when_the_transaction_is_lost_is_undone(any_db: Database) -> None:
-    with any_db.connect(autocommit=True) as conn:
+@pytest.mark.parametrize("from_the_start", [True, False])
+def test_what_is_in_flight_when_the_transaction_is_lost_is_undone(any_db: Database, from_the_start: bool) -> None:
+    with any_db.connect(autocommit=from_the_start) as conn:
+        if not from_the_start:
+            conn.fetchval(f"select count(*) from {TABLE}")
+            conn.rollback()
+            conn.autocommit = True
         for row in (1, 2):
             # Their statements are prepared.
             conn.execute(f"update {TABLE} set n = 0 where id = {row}")

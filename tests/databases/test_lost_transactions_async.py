@@ -161,8 +161,13 @@ async def test_a_pipeline_in_a_lost_block_is_not_executed(any_db: Database) -> N
     assert changed(any_db) == [6]
 
 
-async def test_what_is_in_flight_when_the_transaction_is_lost_is_undone(any_db: Database) -> None:
-    async with await any_db.aconnect(autocommit=True) as conn:
+@pytest.mark.parametrize("from_the_start", [True, False])
+async def test_what_is_in_flight_when_the_transaction_is_lost_is_undone(any_db: Database, from_the_start: bool) -> None:
+    async with await any_db.aconnect(autocommit=from_the_start) as conn:
+        if not from_the_start:
+            await conn.fetchval(f"select count(*) from {TABLE}")
+            await conn.rollback()
+            await conn.set_autocommit(True)
         for row in (1, 2):
             # Their statements are prepared.
             await conn.execute(f"update {TABLE} set n = 0 where id = {row}")

@@ -1,4 +1,7 @@
-"""A certificate authority for one test run, made with the ``openssl`` program."""
+"""A certificate authority for one test run, made with the ``openssl`` program.
+
+Not by a package such as trustme: this module is part of the wheel, which needs no other distribution.
+"""
 
 from __future__ import annotations
 
