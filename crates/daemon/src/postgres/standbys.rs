@@ -141,8 +141,9 @@ mod tests {
 
     #[tokio::test]
     async fn who_asks_for_lag_follows_numbers_that_are_changed() {
-        let read =
-            |more: &str| DatabaseConfig::of_client(&format!("host = 'one,other'\nstandby_reads = true\n{more}")).unwrap();
+        let read = |more: &str| {
+            DatabaseConfig::of_client(&format!("host = 'one,other'\nstandby_reads = true\n{more}")).unwrap()
+        };
         let of = |database| {
             let mut config = Config::default();
             config.databases.insert("app".to_owned(), database);

@@ -41,7 +41,7 @@ pub fn facts(sql: &str, reported: impl Fn(&str) -> bool) -> Facts {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{custom_settings, effects, outlasts_discard};
+    use super::super::{custom_settings, effects, survives_discard};
     use super::*;
 
     #[test]
@@ -72,7 +72,7 @@ mod tests {
                 assert_eq!(found, expected, "{sql}");
                 // Who asks for these need not read a text again of which so much is known.
                 assert!(found.effects.settings || custom_settings(&sql) == Some(Vec::new()), "{sql}");
-                assert!(found.leaves.is_some() || outlasts_discard(&sql).is_none(), "{sql}");
+                assert!(found.leaves.is_some() || survives_discard(&sql).is_none(), "{sql}");
             }
         }
     }
