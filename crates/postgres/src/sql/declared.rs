@@ -39,6 +39,21 @@ pub fn declared(sql: &str) -> Option<Vec<Declared>> {
     Some(super::statements(sql).into_iter().filter_map(of_statement).collect())
 }
 
+/// Returns false if the first word of a text shows that its first statement does not begin a transaction block. The rest of
+/// the text is not read.
+///
+/// ```
+/// use headrace_postgres::sql::may_begin;
+/// assert!(may_begin("/* x */ BEGIN READ ONLY; SELECT 1") && may_begin("; start transaction"));
+/// assert!(!may_begin("SELECT 1; BEGIN READ ONLY"));
+/// ```
+pub fn may_begin(sql: &str) -> bool {
+    match Lexer::new(sql).next() {
+        Some(first @ Token::Word(_)) => first.is("begin") || first.is("start"),
+        _ => true,
+    }
+}
+
 fn of_statement(sql: &str) -> Option<Declared> {
     let mut lexer = Lexer::new(sql);
     let first = lexer.next()?;
@@ -123,6 +138,7 @@ mod tests {
             ("select set_config('transaction_read_only', 'off', true)", vec![Setting]),
             (" ; ;", vec![]),
         ] {
+            assert!(may_begin(sql) || !matches!(expected.first(), Some(Begin { .. })), "{sql}");
             assert_eq!(declared(sql), Some(expected), "{sql}");
         }
         assert_eq!(declared(r"begin read only; select 'a\'"), None, "read in two ways");

@@ -16,7 +16,7 @@ mod settings;
 pub use constants::has_parse_time_constant;
 pub use custom::custom_settings;
 pub use deallocate::{Deallocated, deallocates};
-pub use declared::{Declared, declared};
+pub use declared::{Declared, declared, may_begin};
 pub use effects::{Effects, Reset, ResetAt, effects, resets};
 pub use facts::{Facts, facts};
 use headrace_core::placeholders::{self, Converted, Marks};

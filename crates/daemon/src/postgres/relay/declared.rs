@@ -8,7 +8,7 @@ use super::framing::{client_header, name_of, text_of};
 use super::{Relay, is_settable};
 use crate::postgres::own_settings::may_follow;
 use headrace_postgres::messages::tag::frontend as client;
-use headrace_postgres::sql::{Declared, declared, leaves};
+use headrace_postgres::sql::{Declared, declared, leaves, may_begin};
 use std::collections::HashMap;
 
 /// The setting by which a client declares all of its transactions.
@@ -28,6 +28,10 @@ impl Relay {
         let Some(texts) = self.texts(input) else { return false };
         if is_serializable || texts.is_empty() {
             return by_default && !is_serializable;
+        }
+        // What has declared nothing is read no further.
+        if !by_default && !may_begin(&texts[0]) {
+            return false;
         }
         let mut course = Course { by_default, at: At::Start, alone: false, any: false };
         texts.iter().all(|sql| {
