@@ -206,6 +206,40 @@ async def test_a_cancelled_task_leaves_the_connection_usable(any_db: Database, t
         assert await conn.fetchval(f"select count(*) from {table}") == ROWS
 
 
+@pytest.mark.asyncio
+async def test_a_stream_is_closed_while_another_task_waits_for_a_batch(any_db: Database, table: str) -> None:
+    async with await any_db.aconnect(autocommit=True) as conn:
+        stream = conn.stream_arrow(query(table), batch_rows=10)
+        reading = asyncio.ensure_future(anext(stream))
+        await asyncio.sleep(0)
+        await stream.aclose()
+        with pytest.raises(errors.ProgrammingError, match="closed before it was read to its end"):
+            await reading
+        assert await conn.fetchval(f"select count(*) from {table}") == ROWS
+
+
+def test_a_stream_is_closed_while_another_thread_waits_for_a_batch(any_db: Database, table: str) -> None:
+    with any_db.connect(autocommit=True) as conn:
+        stream = conn.stream_arrow(query(table), batch_rows=10)
+        found: list[BaseException] = []
+
+        def read() -> None:
+            try:
+                for _ in stream:
+                    begun.set()
+            except Exception as error:
+                found.append(error)
+
+        begun, thread = threading.Event(), threading.Thread(target=read)
+        thread.start()
+        assert begun.wait(30)
+        stream.close()
+        thread.join(30)
+        # It may have read all of it by then.
+        assert not found or (isinstance(found[0], errors.ProgrammingError) and "closed before" in str(found[0]))
+        usable(conn)
+
+
 def test_a_wait_that_takes_too_long_is_cancelled(any_db: Database, table: str) -> None:
     with any_db.connect(autocommit=True) as conn:
         with pytest.raises(TimeoutError):

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Generator, Iterator
 from types import TracebackType
 from typing import Any, TypeVar
@@ -40,7 +41,7 @@ class ArrowStream(Iterator[ArrowBatch]):
         if self._cut is not None:
             raise self._cut
         try:
-            return next(self._batches)
+            batch = next(self._batches)
         except StopIteration:
             self._is_over = True
             raise
@@ -50,13 +51,23 @@ class ArrowStream(Iterator[ArrowBatch]):
             else:
                 self._cut = ProgrammingError(f"the stream was ended by {type(error).__name__}")
             raise
+        if self._cut is not None:
+            # It was closed meanwhile, which left its end to the one who reads.
+            self._batches.close()
+            raise self._cut
+        return batch
 
     def close(self) -> None:
-        """Ends the stream, and cancels what the server has not sent yet. Does nothing after its end."""
+        """Ends the stream, and cancels what the server has not sent yet. Does nothing after its end.
+
+        If another thread waits for a batch, the stream ends when that has come, and the wait with ProgrammingError.
+        """
         self._first = None
         if not self._is_over and self._cut is None:
             self._cut = ProgrammingError("the stream was closed before it was read to its end")
-        self._batches.close()
+        with contextlib.suppress(ValueError):
+            # Not while another thread reads.
+            self._batches.close()
 
     def __enter__(self: Self) -> Self:
         return self

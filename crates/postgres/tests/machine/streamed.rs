@@ -2,7 +2,7 @@
 
 use crate::machine::session::*;
 use headrace_core::protocol::{Fatal, Protocol};
-use headrace_core::{Session as _, TransactionStatus};
+use headrace_core::{Discarded, Session as _, TransactionStatus};
 use headrace_postgres::machine::{Columns, Execute, Portal, PortalId, Request};
 use headrace_postgres::messages::backend::Field;
 use headrace_postgres::messages::tag::backend;
@@ -127,4 +127,18 @@ pub fn stream_of_a_session_that_was_lost_had_a_block() {
     let mut session = streaming();
     session.machine.abort((), &Fatal::gone("closed"));
     assert!(session.machine.owns_block(7));
+}
+
+#[test]
+pub fn end_of_a_stream_that_nobody_waits_for_is_sent_once_nothing_is_cancelled() {
+    let mut session = streaming();
+    session.machine.pause();
+    let (ended, _) = session.ask(Request::ClosePortal { portal: portal() }, Vec::new(), Vec::new());
+    assert_eq!(session.machine.discard(ended), Discarded::Gone);
+    assert!(session.sent().is_empty());
+    session.machine.unpause();
+    let (_, next) = session.ask(script("select 1", false), Vec::new(), Vec::new());
+    assert_eq!(session.sent(), ["Query", "Query"], "ROLLBACK, and what comes next");
+    session.feed_messages(&[completed("ROLLBACK"), ready(b'I'), completed("SELECT 1"), ready(b'I')]);
+    assert_eq!(outcome(&next), "done");
 }

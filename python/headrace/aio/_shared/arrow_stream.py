@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+# blocking: import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator
 from types import TracebackType
 from typing import Any, TypeVar
@@ -38,7 +39,7 @@ class AsyncArrowStream(AsyncIterator[ArrowBatch]):
         if self._cut is not None:
             raise self._cut
         try:
-            return await anext(self._batches)
+            batch = await anext(self._batches)
         except StopAsyncIteration:
             self._is_over = True
             raise
@@ -48,13 +49,25 @@ class AsyncArrowStream(AsyncIterator[ArrowBatch]):
             else:
                 self._cut = ProgrammingError(f"the stream was ended by {type(error).__name__}")
             raise
+        if self._cut is not None:
+            # It was closed meanwhile, which left its end to the one who reads.
+            await self._batches.aclose()
+            raise self._cut
+        return batch
 
     async def aclose(self) -> None:
-        """Ends the stream, and cancels what the server has not sent yet. Does nothing after its end."""
+        """Ends the stream, and cancels what the server has not sent yet. Does nothing after its end.
+
+        If another task waits for a batch, the stream ends when that has come, and the wait with ProgrammingError.
+        """
         # blocking: self._first = None
         if not self._is_over and self._cut is None:
             self._cut = ProgrammingError("the stream was closed before it was read to its end")
-        await self._batches.aclose()
+        if not getattr(self._batches, "ag_running", False):  # asyncio only
+            await self._batches.aclose()
+        # blocking: with contextlib.suppress(ValueError):
+        # blocking:     # Not while another thread reads.
+        # blocking:     self._batches.close()
 
     async def __aenter__(self: Self) -> Self:
         return self
