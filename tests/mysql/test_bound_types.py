@@ -182,6 +182,34 @@ def test_what_is_stored_as_bits_or_times_does_not_depend_on_what_was_before(my_u
     assert stored[0] == stored[1]
 
 
+@pytest.mark.parametrize("sql_mode", ["", "STRICT_ALL_TABLES"])
+@pytest.mark.parametrize("form", ["insert into counted (v, n) values (?, ?)", "update counted set v = ? where n = ?"])
+def test_what_is_stored_in_a_column_of_numbers_is_its_literal(my_url: str, form: str, sql_mode: str) -> None:
+    moment = dt.datetime(2024, 2, 29, 13, 14, 15, 678_901)
+    values = [
+        5,
+        moment,
+        moment.replace(microsecond=0),
+        moment.date(),
+        moment.time(),
+        dt.timedelta(hours=900),
+        moment,
+        7,
+    ]
+    for column in ("int", "bigint", "decimal(30,6)", "double", "tinyint unsigned", "bit(60)", "year"):
+        stored: list[Any] = []
+        for prepared in (True, False):
+            with headrace.mysql.connect(my_url, autocommit=True, prepared=prepared, sql_mode=sql_mode) as conn:
+                fresh(conn, f"table counted (n int, v {column})")
+                if form.startswith("update"):
+                    conn.executemany("insert into counted (n) values (?)", [(n,) for n in range(len(values))])
+                for n, value in enumerate(values):
+                    with contextlib.suppress(errors.DatabaseError):
+                        conn.execute(form, (value, n))
+                stored.append(conn.fetch("select n, v from counted order by n"))
+        assert stored[0] == stored[1], column
+
+
 @pytest.mark.parametrize("before", ["int", "double", "decimal(20,2)", "datetime(6)", "time(6)", "year", "bit(8)"])
 @pytest.mark.parametrize("statement", ["insert into became values (?)", "update became set v = ?"])
 def test_text_is_stored_as_text_after_another_session_has_made_the_column_one_of_text(

@@ -230,3 +230,25 @@ def test_times_are_those_of_an_insert_or_refused(my: Conn) -> None:
     for value in (datetime.time(0, 0), datetime.timedelta(seconds=5)):
         with pytest.raises(errors.ProgrammingError, match="of dates or years"):
             my.load_rows("clocks", [(9, value)], columns=["k", "y"])
+
+
+def test_a_file_that_a_statement_requests_is_refused_by_every_way_and_the_connection_stays(my: Conn) -> None:
+    fresh(my, "table requested (a varchar(20))")
+    sql = "load data local infile 'rows.txt' into table requested"
+
+    def piped() -> None:
+        with my.pipeline():
+            my.execute(sql)
+
+    for way in (
+        lambda: my.execute(sql),
+        lambda: my.executescript(sql),
+        lambda: my.executemany(f"{sql} (a) set a = ?", [("x",), ("y",)]),
+        lambda: my.fetch(sql),
+        piped,
+        lambda: list(my.stream(sql)),
+        lambda: list(my.stream(sql, on_server=True)),
+    ):
+        with pytest.raises(errors.OperationalError, match="no data were handed over"):
+            way()
+        assert my.fetchval("select count(*) from requested") == 0

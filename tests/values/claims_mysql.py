@@ -216,7 +216,11 @@ shown(
 def _(t: Trial) -> None:
     t.table("v varchar(40), n bigint")
     assert t.stored(INSTANT) == "2024-02-29 13:14:15.678901"
-    t.refuses(Error, "insert into said (n) values (?)", INSTANT)
+    assert t.stored(INSTANT, "n") == 20240229131416
+    t.conn.execute("drop procedure if exists said_number")
+    t.conn.execute("create procedure said_number(n bigint) select n")
+    t.refuses(Error, "call said_number(?)", INSTANT)
+    t.conn.execute("drop procedure said_number")
     assert t.stored(dt.timedelta(hours=838, minutes=30, microseconds=500_000)) == "838:30:00.500000"
 
 
@@ -374,7 +378,8 @@ def _(t: Trial) -> None:
 
 @says(
     PAGE,
-    "text that is stored in a column of numbers, bits, dates or times, and a number in one of dates or times",
+    "text that is stored in a column of numbers, bits, dates or times, a number in one of dates or times, "
+    "and a time in one of numbers or bits",
     on=MY,
 )
 def _(t: Trial) -> None:
@@ -382,6 +387,7 @@ def _(t: Trial) -> None:
         ("bit(16)", "12", 0), ("bit(16)", b"12", 0), ("bit(16)", 12, 1), ("int", "12", 0), ("int", 12, 1),
         ("decimal(9,2)", "1.5", 0), ("double", decimal.Decimal(1), 1), ("time", 10203, 0), ("date", 20240229, 0),
         ("date", dt.date(2024, 2, 29), 1), ("time", dt.timedelta(1), 1), ("date", "2024-02-29", 0), ("text", "a", 1),
+        ("bigint", INSTANT, 0), ("double", HOURS, 0), ("varchar(40)", INSTANT, 1),
     ):  # fmt: skip
         t.table(f"v {column}")
         sql = f"insert into said values (?) -- {column}"

@@ -9,7 +9,7 @@
 //! otherwise than a literal: text for a column of dates that is no date, a time for a column of text, a number for a YEAR
 //! (9.7 is one). It is written as a literal. So is text that is stored in a column of numbers, bits or times: MySQL
 //! converts it to that type, also after another session has made the column one of text ("007" becomes "7"). And so are
-//! numbers for times: 2**64 - 1 would be a second before midnight.
+//! numbers for times: 2**64 - 1 would be a second before midnight; and times for numbers, which are bound as text.
 //!
 //! The parameter has the character set of its column, too, and text with a character that this one lacks is refused
 //! (error 3988), where a literal is compared, or is stored by the SQL mode. Nothing reports the character set before:
@@ -69,8 +69,8 @@ impl Family {
             ColumnType::DATE | ColumnType::DATETIME | ColumnType::TIMESTAMP | ColumnType::TIME => {
                 self != Self::Text && !self.is_number()
             }
-            ColumnType::BIT | ColumnType::YEAR => self != Self::Text,
-            kind => self != Self::Text || !is_of_numbers(kind),
+            ColumnType::BIT | ColumnType::YEAR => self.is_number() || self == Self::Date,
+            kind => self.is_number() || self == Self::Date || !is_of_numbers(kind),
         }
     }
 

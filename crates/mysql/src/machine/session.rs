@@ -130,10 +130,11 @@ impl SessionState {
     }
 
     /// Returns true if a statement can be executed with a cursor. MySQL refuses one for statements without rows, and
-    /// crashes on EXPLAIN, DESCRIBE or SHOW PROCESSLIST with one (9.7: a null pointer).
+    /// crashes on EXPLAIN, DESCRIBE or SHOW PROCESSLIST with one (9.7: a null pointer). The fetch that is sent with it
+    /// would be the file that LOAD DATA LOCAL requests.
     pub(super) fn opens_cursor(&self, sql: &str) -> bool {
         let verb = Scan::new(sql, self.modes()).verb;
-        self.mariadb || matches!(verb.as_str(), "select" | "with" | "table" | "values")
+        self.mariadb && verb != "load" || matches!(verb.as_str(), "select" | "with" | "table" | "values")
     }
 
     /// How a list is sent in a statement whose parameters the server does not describe.
