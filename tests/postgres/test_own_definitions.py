@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headrace import errors
+from headrace import Rollback, errors
 
 from .conftest import Connect
 
@@ -101,3 +101,42 @@ def test_batch_whose_statement_is_outdated_keeps_its_place_in_a_pipeline(conn: A
         assert piped() == [(7,)]
     except errors.FeatureNotSupported:
         assert piped() == [(7,)]
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_rows_of_a_function_have_the_columns_of_its_type_after_own_definitions(mine: Any, change: Any) -> None:
+    """No error of the server tells that they are others: the plan of the query that calls it stays."""
+    mine.execute("CREATE VIEW v AS SELECT a FROM t")
+    for kind in ("t", "v"):
+        body = f"BEGIN RETURN QUERY SELECT * FROM {kind}; END"
+        mine.execute(f"CREATE FUNCTION of_{kind}() RETURNS SETOF {kind} LANGUAGE plpgsql AS '{body}'")
+    queries = ("SELECT * FROM of_t()", "SELECT * FROM of_v()", "SELECT * FROM of_t() WHERE a = %s")
+    seen: list[Any] = []
+    for sql in (
+        "SELECT 1",
+        "ALTER TABLE t ADD b int DEFAULT 2",
+        "CREATE OR REPLACE VIEW v AS SELECT a, b FROM t",
+        "ALTER TABLE t RENAME b TO c;ALTER TABLE t ADD d text",
+        "ALTER TABLE t DROP d",
+    ):
+        if sql != "SELECT 1" or change is CHANGES["one by one"]:
+            change(mine, sql)
+        for _ in range(2):
+            for query in queries:
+                cursor = mine.execute(query, (1,) if "%s" in query else None)
+                found = ([column[0] for column in cursor.description], cursor.fetchall())
+                fresh = mine.execute(f"{query} -- {len(seen)}", (1,) if "%s" in query else None)
+                assert found == ([column[0] for column in fresh.description], fresh.fetchall()), (sql, query)
+                seen.append(found)
+
+
+def test_rows_of_a_function_have_the_columns_of_its_type_after_a_rollback(mine: Any) -> None:
+    body = "BEGIN RETURN QUERY SELECT * FROM t; END"
+    mine.execute(f"CREATE FUNCTION of_t() RETURNS SETOF t LANGUAGE plpgsql AS '{body}'")
+    if not mine.autocommit:
+        mine.commit()
+    with mine.transaction():
+        mine.execute("ALTER TABLE t ADD b int")
+        assert mine.fetch("SELECT * FROM of_t()") == [(1, None)]
+        raise Rollback
+    assert mine.fetch("SELECT * FROM of_t()") == [(1,)]

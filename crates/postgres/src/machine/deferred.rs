@@ -74,7 +74,7 @@ impl<H: PgHandler> Machine<H> {
         let mut registry = self.registry.clone();
         registry.date_order = order;
         let columns = Arc::new(Columns::as_sent(&registry, fields));
-        let alterations = self.alterations;
+        let alterations = self.counted.alterations;
         let pending = self.front("RowDescription")?;
         if !columns.unsure.is_empty() && pending.can_be_deferred() {
             pending.answer.deferred.get_or_insert_default();
@@ -91,7 +91,11 @@ impl<H: PgHandler> Machine<H> {
     /// The first request's rows have these columns, which have to be looked up.
     pub(super) fn defer_rows(&mut self, columns: Arc<Columns>) {
         let Some(pending) = self.queue.first_mut().filter(|pending| pending.can_be_deferred()) else { return };
-        pending.answer.deferred.get_or_insert_default().describe(&columns, self.registry.clone(), self.alterations);
+        pending.answer.deferred.get_or_insert_default().describe(
+            &columns,
+            self.registry.clone(),
+            self.counted.alterations,
+        );
     }
 
     /// A COPY out of the server has ended. Its rows were decoded as they came, with the types that were looked up
@@ -104,7 +108,7 @@ impl<H: PgHandler> Machine<H> {
         };
         let Answer { columns: Some(columns), deferred, .. } = answer else { return };
         if !copy.into && !columns.unsure.is_empty() {
-            deferred.get_or_insert_default().describe(columns, self.registry.clone(), self.alterations);
+            deferred.get_or_insert_default().describe(columns, self.registry.clone(), self.counted.alterations);
         }
     }
 
@@ -196,7 +200,7 @@ impl<H: PgHandler> Machine<H> {
     /// Decodes the deferred messages of the first request.
     fn decode_deferred(&mut self, cx: H::Context<'_>) -> Result<(), Fatal> {
         let mut registry = self.registry.clone();
-        let alterations = self.alterations;
+        let alterations = self.counted.alterations;
         let pending = self.front("CommandComplete")?;
         let Work::Decode(mut deferred) = std::mem::replace(&mut pending.work, Work::Nothing) else { return Ok(()) };
         let id = pending.slot.id;

@@ -51,7 +51,7 @@ use headrace_core::{
 use pending::{PendingRequest, Stage};
 use portals::Portals;
 use startup::Startup;
-use statement::{Key, StatementNames};
+use statement::{Counted, Key, StatementNames};
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::sync::Arc;
 use streamed::Streamed;
@@ -130,14 +130,11 @@ pub struct Machine<H: ResponseHandler> {
     names_of_statements: StatementNames,
     /// The last request that was sent and may do so.
     changing: Option<u64>,
-    /// The number of times that it has altered types, including the row types of tables.
-    alterations: u64,
+    /// What statements are described with.
+    counted: Counted,
     /// Texts whose columns the server has found changed in a transaction, where they cannot be repeated: there they are
     /// described again at each execution.
     unsteady: HashSet<Arc<str>>,
-    /// The number of times that this session has declared, closed or deallocated cursors and prepared statements of its
-    /// own SQL.
-    names: u64,
     registry: TypeRegistry,
     /// Requests without a Sync of their own were answered since the last ReadyForQuery.
     status_due: bool,
@@ -172,9 +169,8 @@ impl<H: PgHandler> Machine<H> {
             statements: Statements::new(statements),
             names_of_statements: StatementNames::default(),
             changing: None,
-            alterations: 0,
+            counted: Counted::default(),
             unsteady: HashSet::new(),
-            names: 0,
             registry: TypeRegistry::default(),
             status_due: false,
             parameters: BTreeMap::new(),

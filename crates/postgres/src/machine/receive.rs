@@ -261,8 +261,8 @@ impl<H: PgHandler> Machine<H> {
             is_about_schema(tag) || (matches!(tag, b"ROLLBACK" | b"COMMIT") && self.transaction.is_redefined());
         let forgotten = matches!(tag, b"DISCARD ALL" | b"DEALLOCATE ALL");
         let renamed = is_about_names(tag);
-        self.names += u64::from(renamed);
-        self.alterations += u64::from(matches!(tag, b"ALTER TYPE" | b"ALTER TABLE"));
+        self.counted.names += u64::from(renamed);
+        self.counted.alterations += u64::from(is_about_rows(tag) || changed && tag == b"ROLLBACK");
         if self.registry.take_stale() {
             // What was learnt about a type is outdated, and so are the plans made with it.
             self.registry.forget();
@@ -551,6 +551,11 @@ impl<H: PgHandler> Machine<H> {
 fn is_about_schema(tag: &[u8]) -> bool {
     const BEGINNINGS: [&[u8]; 4] = [b"ALTER ", b"CREATE ", b"DROP ", b"IMPORT FOREIGN SCHEMA"];
     tag == b"DO" || BEGINNINGS.iter().any(|beginning| tag.starts_with(beginning))
+}
+
+/// Returns true if the columns of a row type may be others after a command with this tag.
+fn is_about_rows(tag: &[u8]) -> bool {
+    tag.starts_with(b"ALTER ") || matches!(tag, b"CREATE VIEW" | b"DO")
 }
 
 /// Returns true if the name of a cursor or of a prepared statement may refer to another one after a command with this

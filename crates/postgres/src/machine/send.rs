@@ -258,7 +258,7 @@ impl<H: PgHandler> Machine<H> {
             // Later messages would be read as its data.
             Request::Script { copy: true, .. } => (Event::StartCopy, Stage::Opening),
             Request::DescribePortal { .. } => {
-                let draft = Statement::draft(String::new(), "".into(), self.statements.epoch(), self.names);
+                let draft = Statement::draft(String::new(), "".into(), self.statements.epoch(), self.counted);
                 (Event::StartDescribe, Stage::Describing { draft: Arc::new(draft), parameters: Vec::new() })
             }
             Request::LookUp { .. } => {
@@ -410,7 +410,7 @@ impl<H: PgHandler> Machine<H> {
         if let (Request::Execute(Execute { sql, expected: Some(expected), .. }), Work::Statement(preparation)) =
             (&pending.request, &mut pending.work)
         {
-            let draft = Statement::draft(String::new(), sql.clone(), self.statements.epoch(), self.names);
+            let draft = Statement::draft(String::new(), sql.clone(), self.statements.epoch(), self.counted);
             let statement = Statement { columns: Some(expected.clone()), shape: Shape::Portal, ..draft };
             preparation.source = Some(Source::Expected(Arc::new(statement)));
             pending.go(Event::StartKnown, Stage::Bindable { unsent });
@@ -452,15 +452,19 @@ impl<H: PgHandler> Machine<H> {
             return None;
         }
         let moved = pending.facts.names_session_object()
-            && (known.names != self.names || known.columns.as_ref().is_some_and(|columns| !columns.is_one_format()));
+            && (known.names != self.counted.names
+                || known.columns.as_ref().is_some_and(|columns| !columns.is_one_format()));
         // The server reports a mismatch by an error, which would end a transaction that is already open; outside of one
         // the statement is prepared again after it, unless its request cannot be repeated. The types that the server
         // chose for parameters do not cause an error.
         let is_final = open || (known.columns.is_some() && !pending.request.is_repeatable());
         let outdated = (is_final || known.has_chosen_types(pending.hints())) && self.is_outdated(at, &known);
+        // No error tells that a function returns rows of another type: the plan of its caller stays (18 is one).
+        let altered =
+            known.columns.is_some() && (known.alterations != self.counted.alterations || self.is_changing(at));
         // Its columns have changed within a transaction, unseen: by a function that has set the search path, say.
         let unsteady = open && !self.unsteady.is_empty() && self.unsteady.contains(&known.sql);
-        if (known.shape == Shape::Portal && moved) || outdated || unsteady {
+        if (known.shape == Shape::Portal && moved) || outdated || altered || unsteady {
             self.forget(at);
             return None;
         }
@@ -494,7 +498,7 @@ impl<H: PgHandler> Machine<H> {
         frontend::parse(out, &name, sql, pending.hints());
         frontend::describe(out, Target::Statement, &name);
         frontend::flush(out);
-        let draft = Arc::new(Statement::draft(name, sql.clone(), self.statements.epoch(), self.names));
+        let draft = Arc::new(Statement::draft(name, sql.clone(), self.statements.epoch(), self.counted));
         if draft.sets_path {
             self.changing = Some(pending.slot.id);
         }

@@ -189,6 +189,8 @@ pub struct Statement {
     /// The number of times that the session had declared, closed or deallocated objects that statements can name when
     /// this was described.
     pub names: u64,
+    /// The number of times that the session had altered row types then.
+    pub alterations: u64,
     /// The guarantee for `columns`.
     pub shape: Shape,
     /// It was prepared with the types of all its parameters: a pooler that prepares it again passes the same ones.
@@ -216,9 +218,18 @@ impl Prepared for Statement {
     }
 }
 
+/// What a session counts of what it has changed.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Counted {
+    /// How many times it has declared, closed or deallocated cursors and prepared statements of its own SQL.
+    pub names: u64,
+    /// How many times it may have altered types, including the row types of tables and views.
+    pub alterations: u64,
+}
+
 impl Statement {
     /// A statement that was sent to be described.
-    pub(super) fn draft(name: String, sql: Arc<str>, epoch: Epoch, names: u64) -> Self {
+    pub(super) fn draft(name: String, sql: Arc<str>, epoch: Epoch, counted: Counted) -> Self {
         let shape = Shape::of(&sql);
         let sets_path = calls_set_config_of_path(&sql);
         Self {
@@ -228,7 +239,8 @@ impl Statement {
             encoders: Vec::new(),
             columns: None,
             epoch,
-            names,
+            names: counted.names,
+            alterations: counted.alterations,
             shape,
             typed: false,
             unjoinable: AtomicBool::new(false),

@@ -337,7 +337,7 @@ impl<H: PgHandler> Machine<H> {
                 _ => Encoder::new(&self.registry, *oid),
             };
             let encoders = hints.iter().enumerate().map(encoder).collect();
-            let draft = Statement::draft(name, execute.sql.clone(), self.statements.epoch(), self.names);
+            let draft = Statement::draft(name, execute.sql.clone(), self.statements.epoch(), self.counted);
             let blind = Source::Blind(Arc::new(Statement { parameters, encoders, ..draft }));
             typing.remember(hints.clone(), blind.clone());
             blind
