@@ -4,6 +4,7 @@ their logins are tried, with their numbers."""
 from __future__ import annotations
 
 import os
+import re
 import socket
 import ssl
 import struct
@@ -24,6 +25,7 @@ from toolchains import java_command
 
 from .conftest import START_SECONDS, Daemon, config, started
 from .raw import Client, message, query, startup, values
+from .test_status import ask
 
 PASSWORD = "correct horse"
 SSL_REQUEST = struct.pack("!ii", 8, 80877103)
@@ -190,6 +192,24 @@ def test_nobody_is_let_in_without_a_login(tcp: OnTcp) -> None:
         assert b"\0\0\0\x0242" not in said
         assert b"Z\0\0\0\5" not in said
     assert tcp.daemon.process.poll() is None
+
+
+def test_a_reload_does_not_show_which_users_there_are(tcp: OnTcp) -> None:
+    """By salts that change for these and not for others."""
+
+    def salts() -> list[bytes]:
+        said = [
+            tcp.answer(startup(user=user, database="app"), initial(b"n,,n=,r=abc"), message(b"p", b""))
+            for user in ("jo", "chief", "nobody")
+        ]
+        return [re.findall(rb",s=([^,]+),", each)[0] for each in said]
+
+    before = salts()
+    assert len(set(before)) == len(before)
+    assert ask(tcp.daemon, "POST", "/reload")[0] == 200
+    assert salts() == before
+    with headrace.connect(**tcp.where()) as conn:
+        assert conn.fetchval("select 1") == 1
 
 
 def test_lengths_that_no_message_has_are_refused_at_once(tcp: OnTcp) -> None:

@@ -158,8 +158,14 @@ impl Hub {
     }
 
     /// Another configuration, which pools and clients follow as far as they can.
-    pub fn reload(&self, config: Config) {
+    pub fn reload(&self, mut config: Config) {
         log::set_level(config.daemon.log_level);
+        let known = self.config();
+        for (name, account) in &mut config.clients {
+            if let Some(before) = known.clients.get(name) {
+                account.keep_salt(before);
+            }
+        }
         self.most_memory.store(config.daemon.most_memory(), Ordering::Relaxed);
         let config = Arc::new(config);
         let before = std::mem::replace(&mut *lock(&self.config), Arc::clone(&config));

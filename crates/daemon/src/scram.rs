@@ -6,6 +6,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use postgres_protocol::authentication::sasl::{SCRAM_SHA_256, SCRAM_SHA_256_PLUS};
 use sha2::{Digest, Sha256};
 use std::fmt;
+use std::sync::LazyLock;
 use subtle::ConstantTimeEq;
 
 /// The mechanism's name at the beginning of a verifier.
@@ -63,6 +64,24 @@ impl Verifier {
         let salt = hmac(secret, user.as_bytes());
         let unknown = hmac(secret, &salt);
         Self { iterations: ITERATIONS, salt: salt[..16].to_vec(), stored_key: unknown, server_key: unknown }
+    }
+}
+
+/// Tells whether a password is the same as before, in this process alone.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Fingerprint([u8; HASH]);
+
+impl Fingerprint {
+    /// Of a password or a verifier.
+    pub fn of(secret: &str) -> Self {
+        static KEY: LazyLock<[u8; HASH]> = LazyLock::new(random);
+        Self(hmac(&*KEY, secret.as_bytes()))
+    }
+}
+
+impl fmt::Debug for Fingerprint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Fingerprint(...)")
     }
 }
 

@@ -1,7 +1,7 @@
 //! Who may log in over TCP.
 
 use super::password::{in_environment, in_file};
-use crate::scram::Verifier;
+use crate::scram::{Fingerprint, Verifier};
 use crate::secret::Secret;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -23,6 +23,9 @@ pub struct Account {
     databases: Option<Vec<String>>,
     #[serde(skip)]
     verifier: Option<Verifier>,
+    /// Of what the verifier was made of.
+    #[serde(skip)]
+    fingerprint: Option<Fingerprint>,
 }
 
 impl Account {
@@ -36,7 +39,16 @@ impl Account {
             _ => return Err("one of password, password_file and password_env must be given, or cert_names".into()),
         };
         self.verifier = Some(Verifier::of(secret.reveal())?);
+        self.fingerprint = Some(Fingerprint::of(secret.reveal()));
         Ok(())
+    }
+
+    /// Keeps the salt of an earlier configuration if the password is the same: that of a user who does not exist does not
+    /// change either when the configuration is read again, and whoever logs in sees it.
+    pub fn keep_salt(&mut self, before: &Self) {
+        if self.fingerprint.is_some() && self.fingerprint == before.fingerprint {
+            self.verifier.clone_from(&before.verifier);
+        }
     }
 
     /// Returns true if it is let in with a certificate only.
