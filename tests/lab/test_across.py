@@ -154,7 +154,7 @@ def test_a_driver_that_fails_says_why_and_the_others_go_on(
     monkeypatch.setitem(
         databases.DATABASES,  # type: ignore[arg-type]
         "postgresql",
-        databases.Database(databases.DIFFERENCES["postgresql"], absent),
+        databases.DatabaseWithUsualDriver(databases.DIFFERENCES["postgresql"], absent),
     )
     plan = across.Plan(["postgresql"], ["update_indexed"], ROWS, 1, {"postgresql": server.url})
     own, other = across.race(plan, lambda what, share: None)["results"]

@@ -483,8 +483,7 @@ fn register_session(connection: &Connection, state: &Arc<State>, impure: Functio
     connection.create_scalar_function("cub_variable", 1, impure, move |context| {
         let name: String = context.get(0)?;
         let found = lock(&shared.kept).variables.get(&name).map(|bound| bound.value.clone());
-        found
-            .ok_or_else(|| Error::server(-1070, format!("CasSession variable '@{name}' not defined.")).through_sqlite())
+        found.ok_or_else(|| Error::server(-1070, format!("Session variable '@{name}' not defined.")).through_sqlite())
     })?;
     let shared = Arc::clone(state);
     connection.create_scalar_function("cub_assign", 3, impure, move |context| {
