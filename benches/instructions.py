@@ -73,7 +73,7 @@ def blocking(workload: str, url: str, times: int) -> None:
     select = f"SELECT id, name FROM fetched WHERE id = {mark}"
     insert = f"INSERT INTO filled VALUES ({', '.join([mark] * 5)})"
     columns = table(BATCH) if workload == "arrow-in" else None
-    same = rows(BATCH)
+    same = rows(BATCH) if workload == "bulk-in" else []
     with headrace.connect(url, autocommit=True) as conn:
         cursor = conn.cursor()
         for n in range(times):

@@ -22,13 +22,11 @@ use crate::postgres::standbys::AllStandbys;
 use crate::postgres::statements::Catalog;
 use crate::registry::{ClientInfo, Registry};
 use crate::replies::{Ended, MALFORMED_SETTING, NOT_ALLOWED, TOO_LARGE, UNKNOWN_DATABASE};
-use crate::scram::random;
+use crate::scram::{Fingerprint, random};
 use crate::secret::Secret;
 use crate::stats::{Counter, Gauge, Shown};
 use crate::takeover::newer::Predecessor;
 use crate::timeouts::Clock;
-use base64::prelude::{BASE64_STANDARD, Engine as _};
-use sha2::{Digest as _, Sha256};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock};
@@ -77,8 +75,7 @@ pub struct Hub {
     pub since: Instant,
     /// The passwords of clients that servers have been asked for.
     pub verifiers: Verifiers,
-    /// Makes the salts of users that do not exist, always the same for the same name, and hashes that only this daemon can
-    /// make.
+    /// Makes the salts of users that do not exist, always the same for the same name.
     pub unknown_users: [u8; 32],
     /// Places for clients of TCP that are logging in.
     pub logins: Arc<Semaphore>,
@@ -209,7 +206,7 @@ impl Hub {
                 let mut database = DatabaseConfig::of_client(&text)
                     .map_err(|what| Ended::new(MALFORMED_SETTING, format!("headraced: {TARGET}: {what}")))?;
                 database.dbname.get_or_insert(name);
-                (self.hash(&text), database, true)
+                (Fingerprint::of(&text).to_string(), database, true)
             }
             None => self.configured(name).map(|(name, database)| (name, database, false))?,
         };
@@ -263,11 +260,6 @@ impl Hub {
         }
         let what = format!("headraced: this user of the system may not be {name:?} ([local_users], names)");
         Err(Ended::new(NOT_ALLOWED, what))
-    }
-
-    /// What stands for a text in which a password may be, as long as this daemon runs.
-    fn hash(&self, text: &str) -> String {
-        BASE64_STANDARD.encode(Sha256::new().chain_update(self.unknown_users).chain_update(text).finalize())
     }
 
     fn configured(&self, name: String) -> Result<(String, DatabaseConfig), Ended> {

@@ -67,21 +67,21 @@ impl Verifier {
     }
 }
 
-/// Tells whether a password is the same as before, in this process alone.
-#[derive(Clone, Copy, PartialEq, Eq)]
+/// Stands for a text in which a password may be, as long as this process runs: that of the same text is the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Fingerprint([u8; HASH]);
 
 impl Fingerprint {
-    /// Of a password or a verifier.
+    /// Of a password, a verifier, or a text with one.
     pub fn of(secret: &str) -> Self {
         static KEY: LazyLock<[u8; HASH]> = LazyLock::new(random);
         Self(hmac(&*KEY, secret.as_bytes()))
     }
 }
 
-impl fmt::Debug for Fingerprint {
+impl fmt::Display for Fingerprint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Fingerprint(...)")
+        f.write_str(&STANDARD.encode(self.0))
     }
 }
 

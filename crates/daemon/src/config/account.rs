@@ -23,7 +23,7 @@ pub struct Account {
     databases: Option<Vec<String>>,
     #[serde(skip)]
     verifier: Option<Verifier>,
-    /// Of what the verifier was made of.
+    /// That of the secret which the verifier was made of.
     #[serde(skip)]
     fingerprint: Option<Fingerprint>,
 }
@@ -46,7 +46,7 @@ impl Account {
     /// Keeps the salt of an earlier configuration if the password is the same: that of a user who does not exist does not
     /// change either when the configuration is read again, and whoever logs in sees it.
     pub fn keep_salt(&mut self, before: &Self) {
-        if self.fingerprint.is_some() && self.fingerprint == before.fingerprint {
+        if self.fingerprint == before.fingerprint {
             self.verifier.clone_from(&before.verifier);
         }
     }

@@ -135,8 +135,8 @@ impl<'a> Tokens<'a> {
     }
 }
 
-/// Where the statements of a text of the simple protocol are; empty ones are left out, unless there is no semicolon. The body of a routine has
-/// semicolons of its own, so the statement that makes one is the last.
+/// Where the statements of a text of the simple protocol are; empty ones are left out, unless there is no semicolon. The
+/// body of a routine has semicolons of its own, so the statement that makes one is the last.
 pub fn statements(dialect: &dyn Dialect, sql: &str) -> VecDeque<Range<usize>> {
     // One, whatever it is, which is not read for this alone.
     if !sql.is_empty() && !sql.contains(';') {

@@ -226,10 +226,6 @@ impl Lag {
         Arc::clone(&lock(&self.hosts)[number])
     }
 
-    fn count(&self) -> usize {
-        lock(&self.hosts).len()
-    }
-
     /// The numbers of the hosts that may be read from now, which take turns. The first time it waits until they were asked,
     /// but not for long.
     pub async fn fit(self: &Arc<Self>) -> Vec<usize> {
@@ -239,9 +235,10 @@ impl Lag {
             if needed.last.replace(now).is_none() {
                 needed.time += 1;
                 needed.since = Some(now);
-                *lock(&self.positions) = Positions::new(self.count());
+                let hosts = lock(&self.hosts).len();
+                *lock(&self.positions) = Positions::new(hosts);
                 let ask = |host| drop(tokio::spawn(ask(Arc::downgrade(self), host, needed.time)));
-                (0..self.count()).for_each(ask);
+                (0..hosts).for_each(ask);
             }
             FIRST_LAG.saturating_sub(needed.since.map_or(Duration::ZERO, |since| now - since))
         };
@@ -254,7 +251,8 @@ impl Lag {
     /// The next one first.
     fn fit_now(&self) -> Vec<usize> {
         let (positions, now) = (lock(&self.positions), Instant::now());
-        let mut fit: Vec<_> = (0..self.count()).filter(|host| positions.is_fit(*host, now, self.max_lag)).collect();
+        let mut fit: Vec<_> =
+            (0..positions.hosts.len()).filter(|host| positions.is_fit(*host, now, self.max_lag)).collect();
         if !fit.is_empty() {
             let next = self.turn.fetch_add(1, Ordering::Relaxed) % fit.len();
             fit.rotate_left(next);

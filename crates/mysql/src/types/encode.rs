@@ -178,10 +178,12 @@ fn wide_int<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<ParamType, V::Erro
 
 /// A whole number that the server reads as what it is.
 pub(super) fn plain_int(text: &str) -> Result<&str, Mismatch> {
-    if text.len() > NUMBER_DIGITS && text.trim_start_matches('-').len() > NUMBER_DIGITS {
-        return Err(no_number(text));
-    }
-    Ok(text)
+    if is_too_long(text) { Err(no_number(text)) } else { Ok(text) }
+}
+
+/// Returns true if a whole number, or the digits of one before the point, has more digits than the server reads.
+fn is_too_long(whole: &str) -> bool {
+    whole.trim_start_matches(['-', '0']).len() > NUMBER_DIGITS
 }
 
 #[cold]
@@ -229,10 +231,7 @@ pub(super) fn plain_decimal(text: &str) -> Result<Cow<'_, str>, Mismatch> {
         return Err(outside());
     }
     if exponent == 0 {
-        if whole.len() > NUMBER_DIGITS && whole.trim_start_matches('0').len() > NUMBER_DIGITS {
-            return Err(outside());
-        }
-        return Ok(Cow::Borrowed(mantissa));
+        return if is_too_long(whole) { Err(outside()) } else { Ok(Cow::Borrowed(mantissa)) };
     }
     let all = format!("{whole}{fraction}");
     let point = whole.len() as i64 + i64::from(exponent);
@@ -240,7 +239,7 @@ pub(super) fn plain_decimal(text: &str) -> Result<Cow<'_, str>, Mismatch> {
     let split = point.clamp(0, all.len() as i64) as usize;
     let whole = format!("{}{}", &all[..split], zeros(point - all.len() as i64));
     let fraction = format!("{}{}", zeros(-point), &all[split..]);
-    if whole.trim_start_matches('0').len() > NUMBER_DIGITS {
+    if is_too_long(&whole) {
         return Err(outside());
     }
     let whole = if whole.is_empty() { "0" } else { &whole };

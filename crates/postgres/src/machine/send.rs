@@ -452,7 +452,7 @@ impl<H: PgHandler> Machine<H> {
             return None;
         }
         let moved = pending.facts.names_session_object()
-            && (known.names != self.counted.names
+            && (known.counted.names != self.counted.names
                 || known.columns.as_ref().is_some_and(|columns| !columns.is_one_format()));
         // The server reports a mismatch by an error, which would end a transaction that is already open; outside of one
         // the statement is prepared again after it, unless its request cannot be repeated. The types that the server
@@ -461,7 +461,7 @@ impl<H: PgHandler> Machine<H> {
         let outdated = (is_final || known.has_chosen_types(pending.hints())) && self.is_outdated(at, &known);
         // No error tells that a function returns rows of another type: the plan of its caller stays (18 is one).
         let altered =
-            known.columns.is_some() && (known.alterations != self.counted.alterations || self.is_changing(at));
+            known.columns.is_some() && (known.counted.alterations != self.counted.alterations || self.is_changing(at));
         // Its columns have changed within a transaction, unseen: by a function that has set the search path, say.
         let unsteady = open && !self.unsteady.is_empty() && self.unsteady.contains(&known.sql);
         if (known.shape == Shape::Portal && moved) || outdated || altered || unsteady {

@@ -186,11 +186,8 @@ pub struct Statement {
     pub columns: Option<Arc<Columns>>,
     /// The session's epoch when this was prepared.
     pub epoch: Epoch,
-    /// The number of times that the session had declared, closed or deallocated objects that statements can name when
-    /// this was described.
-    pub names: u64,
-    /// The number of times that the session had altered row types then.
-    pub alterations: u64,
+    /// What the session had counted when this was described.
+    pub(super) counted: Counted,
     /// The guarantee for `columns`.
     pub shape: Shape,
     /// It was prepared with the types of all its parameters: a pooler that prepares it again passes the same ones.
@@ -239,8 +236,7 @@ impl Statement {
             encoders: Vec::new(),
             columns: None,
             epoch,
-            names: counted.names,
-            alterations: counted.alterations,
+            counted,
             shape,
             typed: false,
             unjoinable: AtomicBool::new(false),

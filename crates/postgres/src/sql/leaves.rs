@@ -20,9 +20,8 @@ const ESCAPED_NAME: &str = "a name with Unicode escapes";
 const UPDATE_OF_SETTINGS: &str = "an UPDATE of pg_settings";
 
 /// What DISCARD ALL does not undo: it is CLOSE ALL, SET SESSION AUTHORIZATION DEFAULT, RESET ALL, DEALLOCATE ALL,
-/// UNLISTEN,
-/// `pg_advisory_unlock_all()` and DISCARD PLANS, TEMP and SEQUENCES (manual, "DISCARD"). Those of which it is not known
-/// what they leave are among them.
+/// UNLISTEN, `pg_advisory_unlock_all()` and DISCARD PLANS, TEMP and SEQUENCES (manual, "DISCARD"). Those of which it is
+/// not known what they leave are among them.
 const OUTLASTS_DISCARD: [&str; 10] =
     [DBLINK, REPLICATION_SLOT, BACKUP, ORIGIN, SEED, LOAD, DO, ESCAPED_NAME, UPDATE_OF_SETTINGS, SET_CONFIG];
 

@@ -137,8 +137,11 @@ impl Names {
 
     /// A change that nothing can undo.
     pub fn set(&mut self, change: Change) {
-        let counted = || Counted::new(STATEMENT_NAME_BYTES + change.name.len());
-        let named = change.to.map(|statement| Named { statement, told: None, _counted: counted() });
+        let named = change.to.map(|statement| Named {
+            statement,
+            told: None,
+            _counted: Counted::new(STATEMENT_NAME_BYTES + change.name.len()),
+        });
         match (change.name.is_empty(), named) {
             (true, named) => self.unnamed = named,
             (false, Some(named)) => drop(self.known.insert(change.name, named)),
