@@ -5,12 +5,15 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
+from urllib.parse import quote
 
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
 
+import headrace.informix
 import headrace.mysql
+from headrace.testing import InformixServer
 from served import Served
 
 T = TypeVar("T")
@@ -76,11 +79,38 @@ def alchemy(mariadb_served: Served) -> str:
     return mariadb_served.url("alchemy")
 
 
+@pytest.fixture(scope="session")
+def ifx(informix_server: InformixServer) -> str:
+    """The URL of a database of Informix whose code set is not the server's."""
+    server = informix_server
+    with headrace.informix.connect(**server.parameters(), autocommit=True, DB_LOCALE="en_US.utf8") as admin:
+        admin.execute("create database if not exists alchemy with log")
+    where = f"{quote(server.user)}:{quote(server.password)}@{server.host}:{server.port}/alchemy"
+    return f"informix://{where}?server={server.server}&lock_wait=5&DB_LOCALE=en_US.utf8"
+
+
+@pytest.fixture
+def ifx_engines(ifx: str, shell: str) -> Iterator[Engines]:
+    """Engines of Informix."""
+    engines = Engines(ifx.replace("://", "+headrace://"), shell == "asyncio")
+    yield engines
+    engines.dispose()
+
+
 @pytest.fixture(params=["url", "alchemy"], ids=["postgresql", "mariadb"])
 def any_database(request: pytest.FixtureRequest) -> str:
-    """The URL of an engine of each database, for what both do alike."""
+    """The URL of an engine of each database that SQLAlchemy knows, for what both do alike."""
     url: str = request.getfixturevalue(request.param)
     return url.replace("://", "+headrace://")
+
+
+@pytest.fixture(params=["url", "alchemy", "ifx"], ids=["postgresql", "mariadb", "informix"])
+def every_engines(request: pytest.FixtureRequest, shell: str) -> Iterator[Engines]:
+    """Engines of every database, for what all do alike."""
+    url: str = request.getfixturevalue(request.param)
+    made = Engines(url.replace("://", "+headrace://"), shell == "asyncio")
+    yield made
+    made.dispose()
 
 
 @pytest.fixture

@@ -94,6 +94,11 @@ def pytest_sessionstart() -> None:
     _has_two_names(exclusions.SpecPredicate)
     _asks_for_both(exclusions.compound)
     # Imported before that, it would ask for the others.
+    know_our_cursors()
+
+
+def know_our_cursors() -> None:
+    """Has the tests of cursors on the server recognise ours."""
     from sqlalchemy.testing.suite.test_results import ServerSideCursorsTest
 
     original = ServerSideCursorsTest._is_server_side
@@ -108,7 +113,7 @@ def pytest_sessionstart() -> None:
 
 def _without_the_server(name: str) -> str:
     """The name of a test, whatever the server: ``Suite_postgresql+headrace_15_18::test`` is ``Suite::test``."""
-    return re.sub(r"_(postgresql|mysql|mariadb)\+\w+(?=::)", "", name.partition("::")[2])
+    return re.sub(r"_(postgresql|mysql|mariadb|informix|cubrid)\+\w+(?=::)", "", name.partition("::")[2])
 
 
 @pytest.hookimpl(trylast=True)

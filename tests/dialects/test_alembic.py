@@ -17,7 +17,7 @@ MORE: dict[str, dict[str, Any]] = {
     "postgresql": {"words": postgresql.ARRAY(sa.String), "sold": postgresql.INT4RANGE, "key": sa.Uuid},
 }
 """Columns that a dialect has alone, by name."""
-COMPARES_DEFAULTS = {"postgresql": True, "mariadb": False}
+COMPARES_DEFAULTS = {"postgresql": True, "mariadb": False, "informix": True}
 """On MariaDB Alembic takes the server's spelling of a default for another one, whatever the driver."""
 
 
@@ -66,13 +66,15 @@ def context(connection: sa.Connection) -> MigrationContext:
 
 def execute(connection: sa.Connection, half: ops.OpContainer) -> None:
     """Executes half of a migration, as the Python text that goes into its file."""
-    lines = render_python_code(half, sqlalchemy_module_prefix="sa.", alembic_module_prefix="op.").splitlines()
+    of_this = context(connection)
+    prefixes = {"sqlalchemy_module_prefix": "sa.", "alembic_module_prefix": "op."}
+    lines = render_python_code(half, **prefixes, migration_context=of_this).splitlines()
     names = {"sa": sa, "postgresql": postgresql, "mysql": mysql, "String": sa.String, "Text": sa.Text}
-    exec("\n".join(line.removeprefix("    ") for line in lines), {"op": Operations(context(connection)), **names})
+    exec("\n".join(line.removeprefix("    ") for line in lines), {"op": Operations(of_this), **names})
 
 
-def test_autogenerate_round_trip(engines: Engines) -> None:
-    wanted, back = metadata(engines.engine.dialect.name), list[ops.DowngradeOps]()
+def test_autogenerate_round_trip(every_engines: Engines) -> None:
+    wanted, back = metadata(every_engines.engine.dialect.name), list[ops.DowngradeOps]()
 
     def migrated(connection: sa.Connection) -> None:
         script = produce_migrations(context(connection), wanted)
@@ -91,22 +93,22 @@ def test_autogenerate_round_trip(engines: Engines) -> None:
         # Autogenerate does not see types.
         sa.Enum(name="migrated_kind").drop(connection)
 
-    engines.connected(migrated)
+    every_engines.connected(migrated)
     try:
-        assert engines.connected(changed) == []
+        assert every_engines.connected(changed) == []
         # A difference is seen.
         books = wanted.tables[NAMES[1]]
         books.append_column(sa.Column("isbn", sa.String(13)))
-        ((what, _, table, column),) = engines.connected(changed)
+        ((what, _, table, column),) = every_engines.connected(changed)
         assert (what, table, column.name) == ("add_column", NAMES[1], "isbn")
     finally:
-        engines.connected(taken_back)
+        every_engines.connected(taken_back)
 
 
-def test_a_changed_type_is_seen_and_altered(engines: Engines) -> None:
-    before, after = (metadata(engines.engine.dialect.name) for _ in range(2))
+def test_a_changed_type_is_seen_and_altered(every_engines: Engines) -> None:
+    before, after = (metadata(every_engines.engine.dialect.name) for _ in range(2))
     after.tables[NAMES[1]].c.pages.type = sa.Integer()
-    engines.connected(before.create_all)
+    every_engines.connected(before.create_all)
     try:
 
         def alter(connection: sa.Connection) -> Any:
@@ -117,6 +119,6 @@ def test_a_changed_type_is_seen_and_altered(engines: Engines) -> None:
             execute(connection, script.upgrade_ops)
             return compare_metadata(context(connection), after)
 
-        assert engines.connected(alter) == []
+        assert every_engines.connected(alter) == []
     finally:
-        engines.connected(before.drop_all)
+        every_engines.connected(before.drop_all)

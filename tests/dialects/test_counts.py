@@ -20,18 +20,18 @@ ROWS: list[dict[str, Any]] = [{"id": n, "v": str(n)} for n in (1, 2, 3)]
 
 
 @pytest.fixture(autouse=True)
-def _table(engines: Engines) -> Iterator[None]:
-    engines.connected(TABLE.create)
+def _table(every_engines: Engines) -> Iterator[None]:
+    every_engines.connected(TABLE.create)
     yield
-    engines.connected(TABLE.drop)
+    every_engines.connected(TABLE.drop)
 
 
-def test_statements_tell_how_many_rows_they_wrote(engines: Engines) -> None:
+def test_statements_tell_how_many_rows_they_wrote(every_engines: Engines) -> None:
     def work(connection: sa.Connection) -> list[int]:
         results = [
             connection.execute(TABLE.insert(), ROWS[:1]),
             connection.execute(TABLE.insert(), ROWS[1:]),
-            connection.execute(sa.text("insert into of_counts values (4, 'x'), (5, 'y')")),
+            connection.execute(sa.text("insert into of_counts select id + 3, v from of_counts where id < 3")),
             connection.execute(
                 sa.text("insert into of_counts values (:id, :v)"), [{"id": 6, "v": "x"}, {"id": 7, "v": "y"}]
             ),
@@ -40,34 +40,35 @@ def test_statements_tell_how_many_rows_they_wrote(engines: Engines) -> None:
         ]
         return [result.rowcount for result in results]
 
-    assert engines.connected(work) == [1, 2, 2, 2, 5, 7]
+    assert every_engines.connected(work) == [1, 2, 2, 2, 5, 7]
 
 
-def test_frames_tell_how_many_rows_they_wrote(engines: Engines) -> None:
+def test_frames_tell_how_many_rows_they_wrote(every_engines: Engines) -> None:
     frame = pd.DataFrame(ROWS)
 
     def work(connection: sa.Connection) -> list[int | None]:
         counts = []
-        for method in (None, "multi"):
+        # Informix has no INSERT of several rows.
+        for method in (None, "multi")[: 1 + connection.dialect.supports_multivalues_insert]:
             connection.execute(TABLE.delete())
             counts.append(frame.to_sql("of_counts", connection, index=False, if_exists="append", method=method))
         return counts
 
-    assert engines.connected(work) == [3, 3]
+    assert every_engines.connected(work) in ([3, 3], [3])
 
 
-def test_a_frame_of_polars_tells_too(engines: Engines) -> None:
+def test_a_frame_of_polars_tells_too(every_engines: Engines) -> None:
     def work(connection: sa.Connection) -> int:
         return pl.DataFrame(ROWS).write_database("of_counts", connection, if_table_exists="append")
 
-    assert engines.connected(work) == 3
+    assert every_engines.connected(work) == 3
 
 
-def test_fewer_rows_than_none_are_an_error(engines: Engines) -> None:
+def test_fewer_rows_than_none_are_an_error(every_engines: Engines) -> None:
     def work(connection: sa.Connection) -> None:
         connection.execute(TABLE.insert(), ROWS)
         result = connection.execute(sa.select(TABLE.c.id).order_by(TABLE.c.id))
         with pytest.raises(sa.exc.ProgrammingError, match="not -1"):
             result.fetchmany(-1)
 
-    engines.connected(work)
+    every_engines.connected(work)

@@ -258,6 +258,10 @@ class Connection(AdaptedConnection):
         """Returns true if the connection is still there, without a round trip."""
         return self._connection.check_alive()  # type: ignore[no-any-return]
 
+    def ping(self) -> None:
+        """A round trip that does nothing else."""
+        wait(self._connection.ping())
+
     @property
     def isolation_level(self) -> str | None:
         """The isolation level of transactions to come."""

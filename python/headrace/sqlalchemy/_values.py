@@ -25,6 +25,13 @@ def clock(value: Any) -> Any:
     return value.replace(tzinfo=None) if is_aware(value) else value
 
 
+class Zoneless:
+    """A type of a database that has no zones: the clock's time goes without it."""
+
+    def bind_processor(self, dialect: Any) -> Callable[[Any], Any]:
+        return clock
+
+
 def some_of_text(context: Any, rows: Sequence[Any], is_such: Callable[[Any], bool]) -> bool:
     """True if a value of these rows is such, which are the parameters of a text, of which no column is known."""
     if context is None or not context.is_text:

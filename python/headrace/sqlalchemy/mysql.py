@@ -25,8 +25,9 @@ import headrace.mysql
 from headrace import defaults
 
 from . import _asyncio
+from ._engines import Engines, unwrapped
 from ._scripts import execute
-from ._values import clock, day, is_aware, some_of_text
+from ._values import Zoneless, clock, day, is_aware, some_of_text
 
 # Values
 
@@ -36,22 +37,16 @@ class _Date(sqltypes.Date):
         return day
 
 
-class _Zoneless:
-    """No type has a zone: the clock's time goes without it, as PyMySQL and mysqlclient send it."""
-
-    def bind_processor(self, dialect: Any) -> Callable[[Any], Any]:
-        return clock
-
-
-class _DateTime(_Zoneless, sqltypes.DateTime):
+# As PyMySQL and mysqlclient send them.
+class _DateTime(Zoneless, sqltypes.DateTime):
     pass
 
 
-class _Time(_Zoneless, TIME):
+class _Time(Zoneless, TIME):
     pass
 
 
-class _Null(_Zoneless, sqltypes.NullType):
+class _Null(Zoneless, sqltypes.NullType):
     pass
 
 
@@ -121,16 +116,11 @@ class _ExecutionContext(MySQLExecutionContext):
         cursor: Any = self._dbapi_connection.cursor(stream=True, on_server=on_server)
         cursor.itersize = max(int(options.get("max_row_buffer", defaults.FETCH_SIZE)), 1)
         if not on_server:
-            self.dialect.streams[_unwrapped(self._dbapi_connection)] = weakref.ref(cursor)
+            self.dialect.streams[unwrapped(self._dbapi_connection)] = weakref.ref(cursor)
         return cursor
 
 
-def _unwrapped(connection: Any) -> Any:
-    """The driver's connection, which the pool wraps."""
-    return getattr(connection, "dbapi_connection", connection)
-
-
-class MySQLDialect_headrace(MySQLDialect):
+class MySQLDialect_headrace(Engines, MySQLDialect):
     """Blocking engines: ``mysql+headrace://user@host/database``."""
 
     driver = "headrace"
@@ -179,9 +169,6 @@ class MySQLDialect_headrace(MySQLDialect):
         # What SQLAlchemy's own tests do with a server depends on the database, not on the driver.
         importlib.import_module("sqlalchemy.dialects.mysql.provision")
 
-    def retrieve_dbapi_version(self, dbapi: Any) -> Any:
-        return tuple(map(int, headrace.__version__.split(".")[:3]))
-
     def create_connect_args(self, url: URL) -> tuple[Sequence[str], dict[str, Any]]:
         keywords = url.translate_connect_args(username="user")
         keywords.update(url.query)
@@ -209,11 +196,8 @@ class MySQLDialect_headrace(MySQLDialect):
         return "utf8mb4"
 
     def is_disconnect(self, e: Any, connection: Any, cursor: Any) -> bool:
-        if isinstance(e, headrace.errors.ConnectionClosed):
-            return True
-        if isinstance(e, headrace.Error) and connection is not None and connection.closed:
-            return True
-        return super().is_disconnect(e, connection, cursor)
+        # The names of other drivers' errors, too.
+        return super().is_disconnect(e, connection, cursor) or MySQLDialect.is_disconnect(self, e, connection, cursor)
 
     def do_ping(self, dbapi_connection: Any) -> bool:
         if not dbapi_connection.check_alive():
@@ -225,7 +209,7 @@ class MySQLDialect_headrace(MySQLDialect):
 
     def _end_stream(self, connection: Any) -> None:
         """Closes a result that is not read to its end, which occupies the connection."""
-        reference = self.streams.pop(_unwrapped(connection), None)
+        reference = self.streams.pop(unwrapped(connection), None)
         cursor = None if reference is None else reference()
         if cursor is not None:
             cursor.close()
@@ -252,7 +236,7 @@ class MySQLDialect_headrace(MySQLDialect):
         except BaseException:
             # The server may have done it, and the pool sets back only what has ended without an error: a task that is
             # cancelled here would leave the next one a session that commits each statement.
-            _unwrapped(dbapi_connection).close()
+            unwrapped(dbapi_connection).close()
             raise
 
     def reset_isolation_level(self, dbapi_conn: Any) -> None:
@@ -260,10 +244,7 @@ class MySQLDialect_headrace(MySQLDialect):
             super().reset_isolation_level(dbapi_conn)  # type: ignore[no-untyped-call]
         except headrace.Error:
             # An error that is raised here, while it is returned, would cost the pool its place.
-            _unwrapped(dbapi_conn).close()
-
-    def detect_autocommit_setting(self, dbapi_conn: Any) -> bool:
-        return bool(dbapi_conn.autocommit)
+            unwrapped(dbapi_conn).close()
 
 
 class _AsyncConnection(_asyncio.Connection):
@@ -274,10 +255,6 @@ class _AsyncConnection(_asyncio.Connection):
         if not stream and not on_server:
             return _asyncio.Cursor(self._connection.cursor())
         return _asyncio.ServerCursor(self._connection.cursor(stream=stream, on_server=on_server))
-
-    def ping(self) -> None:
-        """A round trip that does nothing else."""
-        _asyncio.wait(self._connection.ping())
 
 
 class MySQLDialectAsync_headrace(_asyncio.Dialect, MySQLDialect_headrace):

@@ -45,6 +45,7 @@ from headrace._shared.arguments import TimedRow, TimedRows
 from headrace.types import Multirange, Notice, Range, TransactionStatus
 
 from . import _asyncio
+from ._engines import Engines, unwrapped
 from ._scripts import execute
 from ._values import day, is_aware, some_of_text
 
@@ -377,7 +378,7 @@ def _log_notice(notice: Notice) -> None:
     logger.info("%s: %s", notice.severity, notice.message)
 
 
-class PGDialect_headrace(PGDialect):
+class PGDialect_headrace(Engines, PGDialect):
     """Blocking engines: ``postgresql+headrace://user@host/database``."""
 
     driver = "headrace"
@@ -448,9 +449,6 @@ class PGDialect_headrace(PGDialect):
         # What SQLAlchemy's own tests do with a server depends on the database, not on the driver.
         importlib.import_module("sqlalchemy.dialects.postgresql.provision")
 
-    def retrieve_dbapi_version(self, dbapi: Any) -> Any:
-        return tuple(map(int, headrace.__version__.split(".")[:3]))
-
     def create_connect_args(self, url: URL) -> tuple[Sequence[str], dict[str, Any]]:
         keywords = url.translate_connect_args(username="user", database="dbname")
         hosts, ports = self._split_multihost_from_url(url)
@@ -484,11 +482,6 @@ class PGDialect_headrace(PGDialect):
     def do_executemany(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
         cursor.executemany(statement, TimedRows(parameters) if _types_times(context, parameters) else parameters)
 
-    def is_disconnect(self, e: BaseException, connection: Any, cursor: Any) -> bool:
-        if isinstance(e, headrace.errors.ConnectionClosed):
-            return True
-        return isinstance(e, headrace.Error) and connection is not None and bool(connection.closed)
-
     def do_ping(self, dbapi_connection: Any) -> bool:
         if not dbapi_connection.check_alive():
             return False
@@ -514,7 +507,7 @@ class PGDialect_headrace(PGDialect):
             dbapi_connection.isolation_level = None if level == "AUTOCOMMIT" else level.lower()
         except BaseException:
             # The pool sets back only what has ended without an error, and not what a task has that is cancelled here.
-            getattr(dbapi_connection, "dbapi_connection", dbapi_connection).close()
+            unwrapped(dbapi_connection).close()
             raise
 
     def get_isolation_level(self, dbapi_connection: Any) -> Any:
@@ -523,9 +516,6 @@ class PGDialect_headrace(PGDialect):
         if idle:
             dbapi_connection.rollback()
         return level
-
-    def detect_autocommit_setting(self, dbapi_conn: Any) -> bool:
-        return bool(dbapi_conn.autocommit)
 
     def set_readonly(self, connection: Any, value: bool) -> None:
         connection.read_only = value

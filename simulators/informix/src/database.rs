@@ -441,7 +441,9 @@ impl Open {
 
     /// The table of an index.
     pub fn table_of_key(&self, name: &str) -> String {
-        let sql = "SELECT tabname FROM systables t JOIN sysindices i ON i.tabid = t.tabid WHERE idxname = ?";
+        let sql = "SELECT tabname FROM systables t JOIN sysindices i ON i.tabid = t.tabid \
+                   LEFT JOIN sysconstraints c ON c.tabid = t.tabid AND c.idxname = i.idxname \
+                   WHERE ?1 IN (i.idxname, c.constrname)";
         self.connection.query_row(sql, [name], |row| row.get(0)).unwrap_or_default()
     }
 

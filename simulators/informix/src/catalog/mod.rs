@@ -275,6 +275,8 @@ pub fn add_constraint(connection: &Connection, table: &str, constraint: &Constra
     let Some(tabid) = table_id(connection, table)? else { return Ok(()) };
     let id: i64 =
         connection.query_row("SELECT coalesce(max(constrid), 0) + 1 FROM sysconstraints", [], |row| row.get(0))?;
+    // The names of the indexes that constraints make begin with a blank.
+    let index = format!(" {tabid}_{id}");
     connection.execute(
         "INSERT INTO sysconstraints VALUES (?, ?, 'informix', ?, ?, ?)",
         params![
@@ -282,21 +284,28 @@ pub fn add_constraint(connection: &Connection, table: &str, constraint: &Constra
             constraint.name,
             tabid,
             constraint.kind.to_string(),
-            if matches!(constraint.kind, 'P' | 'U' | 'R') { constraint.name.as_str() } else { "" }
+            if matches!(constraint.kind, 'P' | 'U' | 'R') { index.as_str() } else { "" }
         ],
     )?;
+    for table in ["sysindices", "sysindexes"] {
+        let sql = format!("UPDATE {table} SET idxname = ? WHERE tabid = ? AND idxname = ?");
+        connection.execute(&sql, params![index, tabid, constraint.name])?;
+    }
     for number in column_numbers(connection, tabid, &constraint.columns)? {
         connection.execute("INSERT INTO syscoldepend VALUES (?, ?, ?)", params![id, tabid, number])?;
     }
-    if let Some((parent, cascade)) = &constraint.references {
-        let parent = table_id(connection, parent)?;
+    if let Some((parent, referred, cascade)) = &constraint.references {
+        // The key of these columns, which `ifx_constraints` has in their order.
         let primary: Option<i64> = connection
             .query_row(
-                "SELECT constrid FROM sysconstraints WHERE tabid = ? AND constrtype IN ('P', 'U') ORDER BY constrtype",
-                [parent],
+                "SELECT c.constrid FROM sysconstraints c JOIN systables t ON t.tabid = c.tabid \
+                 JOIN ifx_constraints k ON k.tabname = t.tabname AND k.name = c.constrname \
+                 WHERE t.tabname = ? AND k.columns = ? ORDER BY constrtype",
+                [parent, &referred.join(",")],
                 |row| row.get(0),
             )
             .optional()?;
+        let parent = table_id(connection, parent)?;
         connection.execute(
             "INSERT INTO sysreferences VALUES (?, ?, ?, 'R', ?, 'N', 'N')",
             params![id, primary, parent, if *cascade { "C" } else { "R" }],
@@ -317,17 +326,22 @@ pub fn add_constraint(connection: &Connection, table: &str, constraint: &Constra
 /// Takes a constraint out; false if the table has none of that name.
 pub fn remove_constraint(connection: &Connection, table: &str, name: &str) -> Result<bool> {
     connection.execute("DELETE FROM ifx_constraints WHERE tabname = ? AND name = ?", [table, name])?;
-    let id: Option<i64> = connection
+    let found: Option<(i64, String)> = connection
         .query_row(
-            "SELECT constrid FROM sysconstraints c JOIN systables t ON t.tabid = c.tabid WHERE tabname = ? AND constrname = ?",
+            "SELECT constrid, idxname FROM sysconstraints c JOIN systables t ON t.tabid = c.tabid \
+             WHERE tabname = ? AND constrname = ?",
             [table, name],
-            |row| row.get(0),
+            |row| Ok((row.get(0)?, row.get(1)?)),
         )
         .optional()?;
+    let Some((id, index)) = found else { return Ok(false) };
+    if !index.is_empty() {
+        remove_index(connection, &index)?;
+    }
     for table in ["sysreferences", "syschecks", "syscoldepend", "sysconstraints"] {
         connection.execute(&format!("DELETE FROM {table} WHERE constrid = ?"), [id])?;
     }
-    Ok(id.is_some())
+    Ok(true)
 }
 
 /// Writes the default of a column, in place of an older one.

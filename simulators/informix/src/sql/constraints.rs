@@ -129,7 +129,7 @@ impl Parser<'_> {
             list(&names),
             if cascade { " ON DELETE CASCADE" } else { "" }
         );
-        let references = Some((parent, cascade));
+        let references = Some((parent, names, cascade));
         made.constraints.push(Constraint { name, kind: 'R', columns, references, check: None });
         Ok(sql)
     }

@@ -147,8 +147,8 @@ pub struct Constraint {
     pub kind: char,
     /// Its columns.
     pub columns: Vec<String>,
-    /// The table that a foreign key refers to, and whether deletes cascade.
-    pub references: Option<(String, bool)>,
+    /// The table and the columns that a foreign key refers to, and whether deletes cascade.
+    pub references: Option<(String, Vec<String>, bool)>,
     /// The text of a check.
     pub check: Option<String>,
 }

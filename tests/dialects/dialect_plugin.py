@@ -1,0 +1,32 @@
+"""A pytest plugin for SQLAlchemy's own tests of every dialect, on a database of which SQLAlchemy knows nothing.
+
+``HEADRACE_REQUIREMENTS`` is the class, ``module:Class``, of what the database is asked for. ``HEADRACE_DESELECT`` and
+``HEADRACE_SAMPLE`` are those of ``sqlalchemy_plugin.py``.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Any
+
+import pytest
+from sqlalchemy_plugin import know_our_cursors, pytest_collection_modifyitems
+
+__all__ = ["pytest_collection_modifyitems", "pytest_sessionstart"]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionstart() -> None:
+    """Takes the place of the requirements that SQLAlchemy's own databases have."""
+    from sqlalchemy import testing
+    from sqlalchemy.testing import config, provision
+
+    module, _, name = os.environ["HEADRACE_REQUIREMENTS"].partition(":")
+    config.requirements = testing.requires = getattr(importlib.import_module(module), name)()
+
+    @provision.temp_table_keyword_args.for_db("informix")
+    def temp_table_keyword_args(cfg: Any, eng: Any) -> dict[str, Any]:
+        return {"prefixes": ["TEMP"]}
+
+    know_our_cursors()
