@@ -104,7 +104,15 @@ def any_database(request: pytest.FixtureRequest) -> str:
     return url.replace("://", "+headrace://")
 
 
-@pytest.fixture(params=["url", "alchemy", "ifx"], ids=["postgresql", "mariadb", "informix"])
+@pytest.fixture
+def cub_engines(cubrid_served: str, shell: str) -> Iterator[Engines]:
+    """Engines of CUBRID."""
+    engines = Engines(cubrid_served.replace("://", "+headrace://"), shell == "asyncio")
+    yield engines
+    engines.dispose()
+
+
+@pytest.fixture(params=["url", "alchemy", "ifx", "cubrid_served"], ids=["postgresql", "mariadb", "informix", "cubrid"])
 def every_engines(request: pytest.FixtureRequest, shell: str) -> Iterator[Engines]:
     """Engines of every database, for what all do alike."""
     url: str = request.getfixturevalue(request.param)

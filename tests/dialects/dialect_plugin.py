@@ -29,4 +29,6 @@ def pytest_sessionstart() -> None:
     def temp_table_keyword_args(cfg: Any, eng: Any) -> dict[str, Any]:
         return {"prefixes": ["TEMP"]}
 
+    # Where nothing belongs to others, an owner that is written is the one there is.
+    config.test_schema = config.db.dialect.default_schema_name
     know_our_cursors()

@@ -56,11 +56,11 @@ class Part:
         return self.sample if SAMPLE else self.whole
 
 
-def run_parts(url: str, version: str, *parts: Part, more: str = "") -> None:
+def run_parts(url: str, version: str, *parts: Part, more: str = "", requirements: str = "") -> None:
     """Runs the tests of several parts in one process, and checks what they come to."""
     of_run = [(part, counts) for part in parts if (counts := part.counts) is not None]
     without = {reason: names for part, _ in of_run for reason, names in part.without.items()}
-    found = run(url, version, *(part.path for part, _ in of_run), without=without, more=more)
+    found = run(url, version, *(part.path for part, _ in of_run), without=without, more=more, requirements=requirements)
     assert found == sum((counts for _, counts in of_run), Counts(0, 0))
 
 
@@ -71,16 +71,20 @@ def run(
     without: Mapping[str, Sequence[str]] | None = None,
     more: str = "",
     of: int = SAMPLE,
+    requirements: str = "",
 ) -> Counts:
     """Runs SQLAlchemy's tests on a database of their own, ``without`` some, by the reason. ``more`` is a plugin.
 
+    ``requirements`` is the class, ``module:Class``, of what a database is asked for that SQLAlchemy does not know.
+
     Raises AssertionError where one of them fails. ``of`` is the share of the classes that run: one of so many.
     """
+    plugin = "dialect_plugin" if requirements else "sqlalchemy_plugin"
     left_out = [name for names in (without or {}).values() for name in names]
     done = subprocess.run(
         [
             sys.executable, "-m", "pytest", "-q", "-p", "no:warnings", "-p", "no:logging", "-p", "no:cacheprovider",
-            "-p", "no:asyncio", "-p", "sqlalchemy_plugin", "--tb", "short", "--maxfail", "50", "--dburi", url,
+            "-p", "no:asyncio", "-p", plugin, "--tb", "short", "--maxfail", "50", "--dburi", url,
             *(["-p", more] if more else []), *tests,
         ],
         cwd=source_of("sqlalchemy", version),
@@ -90,6 +94,7 @@ def run(
             "PYTHONPATH": os.pathsep.join(filter(None, (str(HERE), os.environ.get("PYTHONPATH")))),
             "HEADRACE_DESELECT": "\n".join(left_out),
             "HEADRACE_SAMPLE": str(of),
+            "HEADRACE_REQUIREMENTS": requirements,
         },
         capture_output=True,
         text=True,

@@ -17,7 +17,7 @@ MORE: dict[str, dict[str, Any]] = {
     "postgresql": {"words": postgresql.ARRAY(sa.String), "sold": postgresql.INT4RANGE, "key": sa.Uuid},
 }
 """Columns that a dialect has alone, by name."""
-COMPARES_DEFAULTS = {"postgresql": True, "mariadb": False, "informix": True}
+COMPARES_DEFAULTS = {"postgresql": True, "mariadb": False, "informix": True, "cubrid": True}
 """On MariaDB Alembic takes the server's spelling of a default for another one, whatever the driver."""
 
 

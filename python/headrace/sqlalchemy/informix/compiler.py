@@ -41,9 +41,13 @@ class InformixCompiler(compiler.SQLCompiler):
         "FIRST clause to select specific rows", IBM Informix Guide to SQL: Tutorial: not in a subquery, except in the
         FROM clause of the outer query.
         """
-        if not select_stmt._has_row_limiting_clause or not self.stack or getattr(select_stmt, "_is_wrapped", False):
+        if not self.stack or getattr(select_stmt, "_is_wrapped", False):
             return select_stmt
-        if keywords.get("asfrom") and not isinstance(self.stack[-1]["selectable"], expression.CompoundSelect):
+        is_one_of_several = isinstance(self.stack[-1]["selectable"], expression.CompoundSelect)
+        if not select_stmt._has_row_limiting_clause:
+            # One of several queries has no order, and would have it without a limit for nothing.
+            return select_stmt.order_by(None) if is_one_of_several else select_stmt
+        if keywords.get("asfrom") and not is_one_of_several:
             return select_stmt
         inner = select_stmt._generate()
         inner._is_wrapped = True
@@ -106,6 +110,10 @@ class InformixCompiler(compiler.SQLCompiler):
             if columns:
                 text += f" OF {', '.join(self.preparer.format_column(column) for column in columns)}"
         return text
+
+    def visit_frame_clause(self, frameclause: Any, **keywords: Any) -> str:
+        # "OLAP window expressions", IBM Informix Guide to SQL: Syntax: the offsets are constants.
+        return super().visit_frame_clause(frameclause, **{**keywords, "literal_binds": True})
 
     def visit_sequence(self, sequence: Any, **keywords: Any) -> str:
         return f"{self.preparer.format_sequence(sequence)}.NEXTVAL"

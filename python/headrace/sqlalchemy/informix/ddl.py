@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import exc
 from sqlalchemy.schema import Sequence
-from sqlalchemy.sql import compiler, functions, sqltypes
+from sqlalchemy.sql import compiler, elements, functions, sqltypes
 
 from .compiler import FULL_PRECISION, current
 from .types import FINEST, LONGEST_VARCHAR
@@ -60,8 +60,10 @@ class InformixDDLCompiler(compiler.DDLCompiler):
             return None
         if isinstance(default.arg, (functions.now, functions.current_timestamp, functions.localtimestamp)):
             return current(column.type)
-        text = super().get_column_default_string(column)
-        return None if text is None else text.strip("()") if text in ("('t')", "('f')") else text
+        if isinstance(default.arg, (elements.True_, elements.False_)):
+            # A default is a literal.
+            return "'t'" if isinstance(default.arg, elements.True_) else "'f'"
+        return super().get_column_default_string(column)
 
     # Constraints have their names after them.
 

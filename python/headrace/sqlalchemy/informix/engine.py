@@ -74,7 +74,7 @@ class InformixDialect_headrace(Engines, Levels, InformixReflection):
     non_native_boolean_check_constraint = False
     tuple_in_values = False
     div_is_floordiv = False
-    cte_follows_insert = False
+    cte_follows_insert = True
 
     statement_compiler = InformixCompiler
     ddl_compiler = InformixDDLCompiler

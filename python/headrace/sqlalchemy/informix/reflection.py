@@ -119,11 +119,13 @@ class InformixReflection(default.DefaultDialect):
     def get_sequence_names(self, connection: Any, schema: str | None = None, **keywords: Any) -> list[str]:
         return self._names(connection, [_SEQUENCE], schema)
 
+    @reflection.cache
     def has_table(self, connection: Any, table_name: str, schema: str | None = None, **keywords: Any) -> bool:
         self._ensure_has_table_connection(connection)
         found: Found | None = self._found(connection, table_name, schema, **keywords)
         return found is not None and found.kind in (_TABLE, _VIEW)
 
+    @reflection.cache
     def has_sequence(self, connection: Any, sequence_name: str, schema: str | None = None, **keywords: Any) -> bool:
         found: Found | None = self._found(connection, sequence_name, schema, **keywords)
         return found is not None and found.kind == _SEQUENCE
@@ -190,7 +192,7 @@ class InformixReflection(default.DefaultDialect):
     def _constraints(self, connection: Any, *, number: int, **keywords: Any) -> list[Any]:
         sql = (
             "SELECT constrid, constrname, constrtype, idxname FROM sysconstraints "
-            "WHERE tabid = ? AND constrtype IN ('P', 'U', 'R', 'C') ORDER BY constrid"
+            "WHERE tabid = ? AND constrtype IN ('P', 'U', 'R', 'C') ORDER BY constrname"
         )
         return list(connection.exec_driver_sql(sql, (number,)))
 

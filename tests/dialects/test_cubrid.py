@@ -1,0 +1,225 @@
+"""``cubrid+headrace``: what users of an engine rely on."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column, relationship
+
+from headrace.sqlalchemy import cubrid as cub
+
+from .conftest import Engines
+
+META = sa.MetaData()
+AUTHORS = sa.Table(
+    "alchemy_authors",
+    META,
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("name", sa.String(40), nullable=False, server_default="nobody", comment="the whole name"),
+    sa.Column("known", sa.Boolean),
+    sa.Column("seen", sa.DateTime, server_default=sa.func.now()),
+    sa.UniqueConstraint("name", "known", name="alchemy_known"),
+    sa.Index("alchemy_seen", sa.desc("seen")),
+)
+BOOKS = sa.Table(
+    "alchemy_books",
+    META,
+    sa.Column("id", sa.BigInteger, sa.Identity(start=100), primary_key=True),
+    sa.Column("author", sa.ForeignKey("alchemy_authors.id", ondelete="CASCADE", name="alchemy_author")),
+    sa.Column("value", sa.Numeric(10, 2)),
+)
+
+
+@pytest.fixture
+def tables(cub_engines: Engines) -> Iterator[Engines]:
+    cub_engines.connected(META.create_all)
+    yield cub_engines
+    cub_engines.connected(META.drop_all)
+
+
+def test_inserts_return_the_numbers_that_the_server_generated(tables: Engines) -> None:
+    def work(connection: sa.Connection) -> Any:
+        first = connection.execute(AUTHORS.insert(), {"name": "Ann"}).inserted_primary_key
+        second = connection.execute(AUTHORS.insert()).inserted_primary_key
+        book = connection.execute(BOOKS.insert().values(author=1)).inserted_primary_key
+        return first, second, book
+
+    assert tables.connected(work) == ((1,), (2,), (100,))
+
+
+def test_many_rows_are_one_batch(tables: Engines) -> None:
+    rows = [{"name": f"n{n}", "known": n % 2 == 0} for n in range(2_000)]
+
+    def work(connection: sa.Connection) -> Any:
+        count = connection.execute(AUTHORS.insert(), rows).rowcount
+        known = connection.scalar(sa.select(sa.func.count()).where(AUTHORS.c.known))
+        return count, known, connection.scalar(sa.select(sa.func.count()).where(~AUTHORS.c.known))
+
+    assert tables.connected(work) == (2_000, 1_000, 1_000)
+
+
+VALUES: list[tuple[Any, Any]] = [
+    (sa.String(20), "naïve ß"),
+    (sa.Text, "long " * 10_000),
+    (sa.LargeBinary, bytes(range(256)) * 100),
+    (sa.Boolean, True),
+    (sa.SmallInteger, -7),
+    (sa.BigInteger, 2**40),
+    (sa.Numeric(38, 10), Decimal("1234567890123456789012345678.0123456789")),
+    (sa.Float, 0.1),
+    (sa.Date, datetime.date(1, 1, 1)),
+    (sa.DateTime, datetime.datetime(2024, 2, 29, 23, 59, 59, 123000)),
+    (sa.DateTime(timezone=True), datetime.datetime(2024, 2, 29, 23, 59, 59, tzinfo=datetime.timezone.utc)),
+    (sa.Time, datetime.time(23, 59, 59)),
+    (sa.Interval, datetime.timedelta(days=12345)),
+    (sa.JSON, {"a": [1, None, "ß"]}),
+    (sa.Enum("red", "blue", "it's", name="colour"), "it's"),
+    (cub.BIT(16), b"ab"),
+    (cub.MONETARY, 1.5),
+]
+
+
+@pytest.mark.parametrize(("kind", "value"), VALUES, ids=lambda value: type(value).__name__)
+def test_values_come_back_as_they_were_and_their_types_are_reflected(
+    cub_engines: Engines, kind: Any, value: Any
+) -> None:
+    meta = sa.MetaData()
+    table = sa.Table("alchemy_values", meta, sa.Column("n", sa.Integer, autoincrement=False), sa.Column("v", kind))
+
+    def work(connection: sa.Connection) -> Any:
+        meta.create_all(connection)
+        connection.execute(table.insert(), [{"n": 1, "v": value}, {"n": 2, "v": None}])
+        found = connection.scalars(sa.select(table.c.v).order_by(table.c.n)).all()
+        reflected = sa.Table("alchemy_values", sa.MetaData(), autoload_with=connection)
+        again = connection.scalars(sa.select(reflected.c.v).where(reflected.c.n == 1)).one()
+        meta.drop_all(connection)
+        return found, again
+
+    found, again = cub_engines.connected(work)
+    assert found == [value, None]
+    assert again == value or isinstance(value, datetime.timedelta)
+
+
+def test_reflection_finds_what_was_defined(tables: Engines) -> None:
+    def work(connection: sa.Connection) -> Any:
+        connection.exec_driver_sql("create view alchemy_view as select id from alchemy_books")
+        connection.exec_driver_sql("create serial alchemy_sequence")
+        look = sa.inspect(connection)
+        columns = look.get_columns("alchemy_authors")
+        found = {
+            "tables": {"alchemy_authors", "alchemy_books"} <= set(look.get_table_names()),
+            "views": "alchemy_view" in look.get_view_names(),
+            "definition": "alchemy_books" in look.get_view_definition("alchemy_view"),
+            "sequences": "alchemy_sequence" in look.get_sequence_names(),
+            "counted": [column["name"] for column in columns if column["autoincrement"]],
+            "comments": [column["comment"] for column in columns],
+            "key": look.get_pk_constraint("alchemy_authors")["constrained_columns"],
+            "keys": look.get_foreign_keys("alchemy_books"),
+            "indexes": [index for index in look.get_indexes("alchemy_authors") if not index["unique"]],
+            "unique": [one["column_names"] for one in look.get_unique_constraints("alchemy_authors")],
+        }
+        connection.exec_driver_sql("drop view alchemy_view")
+        connection.exec_driver_sql("drop serial alchemy_sequence")
+        return found
+
+    assert tables.connected(work) == {
+        "tables": True,
+        "views": True,
+        "definition": True,
+        "sequences": True,
+        "counted": ["id"],
+        "comments": [None, "the whole name", None, None],
+        "key": ["id"],
+        "keys": [
+            {
+                "name": "alchemy_author",
+                "constrained_columns": ["author"],
+                "referred_schema": None,
+                "referred_table": "alchemy_authors",
+                "referred_columns": ["id"],
+                "options": {"ondelete": "CASCADE"},
+            }
+        ],
+        "indexes": [
+            {"name": "alchemy_seen", "column_names": ["seen"], "unique": False, "column_sorting": {"seen": ("desc",)}}
+        ],
+        "unique": [["name", "known"]],
+    }
+
+
+class Base(DeclarativeBase):
+    pass
+
+
+class Parent(Base):
+    __tablename__ = "alchemy_parents"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    name: Mapped[str] = mapped_column(sa.String(30))
+    children: Mapped[list[Child]] = relationship(back_populates="parent", cascade="all, delete-orphan")
+
+
+class Child(Base):
+    __tablename__ = "alchemy_children"
+    id: Mapped[int] = mapped_column(primary_key=True)
+    parent_id: Mapped[int] = mapped_column(sa.ForeignKey("alchemy_parents.id"))
+    parent: Mapped[Parent] = relationship(back_populates="children")
+
+
+def test_objects_are_stored_and_found(cub_engines: Engines) -> None:
+    def work(connection: sa.Connection) -> Any:
+        Base.metadata.create_all(connection)
+        with Session(connection) as session:
+            session.add(Parent(name="Ann", children=[Child() for _ in range(3)]))
+            session.commit()
+            parent = session.scalars(sa.select(Parent).where(Parent.children.any()).limit(1).offset(0)).one()
+            found = parent.name, sorted(child.id for child in parent.children)
+            session.delete(parent)
+            session.commit()
+            left = session.scalar(sa.select(sa.func.count()).select_from(Child))
+        Base.metadata.drop_all(connection)
+        return found, left
+
+    assert cub_engines.connected(work, begin=False) == (("Ann", [1, 2, 3]), 0)
+
+
+def test_streams_keep_their_rows_on_the_server(tables: Engines) -> None:
+    def work(connection: sa.Connection) -> Any:
+        connection.execute(AUTHORS.insert(), [{"name": f"n{n}"} for n in range(500)])
+        result = connection.execute(sa.select(AUTHORS.c.id), execution_options={"yield_per": 200})
+        sizes = []
+        for part in result.partitions():
+            # Other statements can be executed meanwhile.
+            sizes.append((len(part), connection.scalar(sa.select(sa.func.count()).select_from(AUTHORS))))
+        return sizes
+
+    assert tables.connected(work) == [(200, 500), (200, 500), (100, 500)]
+
+
+@pytest.mark.parametrize("level", ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"])
+def test_levels_are_those_of_the_server(cub_engines: Engines, level: str) -> None:
+    def work(connection: sa.Connection) -> Any:
+        connection.execution_options(isolation_level=level)
+        driver: Any = connection.connection.dbapi_connection
+        return connection.get_isolation_level(), driver.isolation_level
+
+    assert cub_engines.connected(work, begin=False) == (level, level.lower())
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: sa.ForeignKeyConstraint(["a"], ["t.a"], onupdate="CASCADE"),
+        lambda: sa.ForeignKeyConstraint(["a"], ["t.a"], initially="DEFERRED"),
+        lambda: sa.Column("b", sa.Integer, sa.Computed("a + 1")),
+    ],
+    ids=["on_update", "deferred", "computed"],
+)
+def test_what_cubrid_has_not_is_refused_before_the_server_sees_it(wrong: Any) -> None:
+    table = sa.Table("t", sa.MetaData(), sa.Column("a", sa.Integer, primary_key=True), wrong())
+    with pytest.raises(sa.exc.CompileError, match="CUBRID"):
+        sa.schema.CreateTable(table).compile(dialect=cub.dialect())
