@@ -45,12 +45,19 @@ PARSE = message(b"P", b"s\0select $1::int4\0" + struct.pack("!h", 0))
 BIND = message(b"B", b"\0s\0" + struct.pack("!hhi", 0, 1, 1) + b"7" + struct.pack("!h", 0))
 EXECUTE = message(b"E", b"\0" + struct.pack("!i", 0))
 SYNC = message(b"S", b"")
+NAME = b"n000000"
+"""A name that is another one in each request."""
+PARSE_AGAIN = message(b"P", NAME + PARSE[6:])
+DESCRIBE = message(b"D", b"S" + NAME + b"\0")
+BIND_AGAIN = message(b"B", b"\0" + NAME + BIND[7:])
 
 WORKLOADS: dict[str, tuple[list[bytes], int, str]] = {
     "query": ([QUERY], 1, "Query"),
     "bind": ([BIND + EXECUTE + SYNC], 1, "Bind, Execute, Sync of a known statement"),
     "pipeline": ([(BIND + EXECUTE) * PIPELINED + SYNC], PIPELINED, f"Bind, Execute in a pipeline of {PIPELINED}"),
     "syncs": ([(BIND + EXECUTE + SYNC) * PIPELINED], PIPELINED, f"the same with a Sync after each of {PIPELINED}"),
+    "prepare": ([PARSE_AGAIN + DESCRIBE + SYNC], 1, "Parse, Describe, Sync of a text that others have"),
+    "first": ([PARSE_AGAIN + BIND_AGAIN + EXECUTE + SYNC], 1, "Parse, Bind, Execute, Sync of a text that others have"),
     "block": ([BEGIN, BIND + EXECUTE + SYNC, COMMIT], 3, "request of a block: BEGIN, Bind, COMMIT"),
 }
 """Workload: what is sent and answered one after the other, the units of it, and what a unit is."""
@@ -99,9 +106,9 @@ def counted(program: Path, server: PostgresServer, workload: str, times: int, mo
             daemon.stdout.readline()
             client = Client(folder / "run" / ".s.PGSQL.5432")
             client.ask(PARSE + SYNC, 1)
-            for _ in range(times):
+            for number in range(times):
                 for request, answers in requests:
-                    client.ask(request, answers)
+                    client.ask(request.replace(NAME, b"n%06d" % number), answers)
             client.socket.close()
             daemon.send_signal(signal.SIGTERM)
             said = daemon.communicate(timeout=SECONDS)[1]
@@ -136,7 +143,7 @@ def main() -> None:
     with postgres() as server:
         for workload in given.workload.split(","):
             now = each(given.program, server, workload, more)
-            line = f"{WORKLOADS[workload][2]:48} {now:10,.0f}"
+            line = f"{WORKLOADS[workload][2]:54} {now:10,.0f}"
             if given.before is not None:
                 before = each(given.before, server, workload, more)
                 line += f"   before {before:10,.0f}   {now / before:.3f}"

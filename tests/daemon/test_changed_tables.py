@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import socket
 import struct
+import time
 
 import psycopg
 import pytest
@@ -12,7 +13,7 @@ import pytest
 import headrace
 from headrace.testing import PostgresServer
 
-from .conftest import Daemon
+from .conftest import START_SECONDS, Daemon
 from .raw import (
     EXECUTE,
     SYNC,
@@ -27,6 +28,7 @@ from .raw import (
     query,
     sqlstates,
 )
+from .test_cancelled_settings import CANCEL
 
 TYPES = {23: ("int", b"\0\0\0\1"), 700: ("real", struct.pack("!f", 1.0)), 25: ("text", b"1")}
 STEPS = 250
@@ -136,3 +138,57 @@ def test_unnamed_statement_is_what_its_client_was_told(
         assert sqlstates(one.ask(bind("") + EXECUTE + SYNC)) == ["0A000"]
         two.ask(query("commit"))
         admin.ask(query("drop table renamed"))
+
+
+def at_once(name: str, sql: str) -> bytes:
+    """A statement that is prepared, described and executed in one group, as pgjdbc and node-postgres do."""
+    return parse(name, sql) + bind(name) + describe_portal() + EXECUTE + SYNC
+
+
+def test_group_of_a_new_client_has_the_rows_of_the_changed_table_and_stays_in_order(daemon: Daemon) -> None:
+    sql, count = "insert into grouped default values returning *", "select count(*) from grouped"
+    with headrace.connect(daemon.server.url, autocommit=True) as admin:
+        admin.executescript("drop table if exists grouped; create table grouped (a int default 7)")
+        for columns in range(1, 6):
+            with Client.local(daemon.socket, user="me", database="one") as client:
+                # What comes behind it is executed behind it.
+                answer = client.ask(at_once("s", sql) + query(count) + at_once("t", sql), 3)
+                assert sqlstates(answer) == []
+                (_, first), (_, counted), (_, last) = [each for each in messages(answer) if each[0] == b"D"]
+                assert struct.unpack_from("!h", first)[0] == struct.unpack_from("!h", last)[0] == columns
+                assert counted[6:] == str(2 * columns - 1).encode()
+            admin.execute(f"alter table grouped add c{columns} int")
+        admin.execute("drop table grouped")
+        with Client.local(daemon.socket, user="me", database="one") as client:
+            assert sqlstates(client.ask(at_once("s", sql) + query("select 1"), 2)) == ["42P01"]
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [parse("s", "select * from locked") + describe("s") + SYNC, at_once("s", "select * from locked")],
+    ids=["described", "executed"],
+)  # fmt: skip
+def test_statement_of_others_whose_table_is_locked_can_be_cancelled(daemon: Daemon, request_: bytes) -> None:
+    with headrace.connect(daemon.server.url, autocommit=True) as admin:
+        admin.executescript("drop table if exists locked; create table locked (a int)")
+        with Client.local(daemon.socket, user="me", database="one") as client:
+            assert sqlstates(client.ask(request_)) == []
+        client = Client.local(daemon.socket, user="me", database="one")
+        with client, headrace.connect(daemon.server.url) as holder:
+            holder.execute("lock table locked")
+            # Its plan has to be looked at again.
+            holder.execute("alter table locked add b int")
+            client.send(request_)
+            waiting = "select count(*) from pg_locks where not granted"
+            deadline = time.monotonic() + START_SECONDS
+            while not admin.fetchval(waiting):
+                assert time.monotonic() < deadline
+            with socket.socket(socket.AF_UNIX) as canceller:
+                canceller.settimeout(START_SECONDS)
+                canceller.connect(str(daemon.socket))
+                canceller.sendall(CANCEL + dict(messages(client.welcome))[b"K"])
+                assert canceller.recv(1) == b""
+            assert sqlstates(client.receive()) == ["57014"]
+            holder.rollback()
+            assert sqlstates(client.ask(request_)) == []
+        admin.execute("drop table locked")

@@ -57,6 +57,10 @@ pub const SERVER_STATEMENTS: usize = 500;
 pub const FRONT_STATEMENTS: usize = 250;
 /// Bytes of the description of a statement that is kept for those who ask for it again.
 pub const DESCRIPTION_BYTES: usize = 16 * 1024;
+/// Bytes of a group of messages that is sent together with the question whether the statement fits that it prepares.
+pub const ATTEMPT_BYTES: usize = 16 * 1024;
+/// Messages of it.
+pub const ATTEMPT_MESSAGES: usize = 16;
 /// How long a prepared statement is what everybody gets who prepares its text. What its text means may be changed by
 /// others than the daemon's clients: a table of the same name in an earlier schema of the search path, another function.
 pub const SHARED_FOR: Duration = Duration::from_secs(60);

@@ -1,6 +1,6 @@
 //! What clients are told of statements, and what becomes of it when tables change.
 
-use crate::relay::{Pair, Say, TEXT, columns, completed, description, replies, say, texts, without_numbers};
+use crate::relay::{Pair, Say, TEXT, columns, completed, description, error, replies, say, texts, without_numbers};
 use headrace_daemon::postgres::relay::ServerState;
 use headrace_daemon::postgres::relay::Then;
 use headrace_daemon::postgres::statements::Catalog;
@@ -270,6 +270,9 @@ fn statement_of_others_is_checked_before_a_client_gets_it() {
         other.finds_all_fitting = false;
         assert_eq!(other.client(&say().parse("b", "select a from t").sync().0), Ok(Then::Wait));
         assert_eq!(texts(&other.sent()), ["D", "S"]);
+        other.answer(&replies(b"N"));
+        other.told();
+        assert_eq!(other.sent(), b"", "the server is asked once");
         match changed {
             false => {
                 other.answer(&[description(23), replies(b"ZI")].concat());
@@ -284,4 +287,98 @@ fn statement_of_others_is_checked_before_a_client_gets_it() {
         }
         catalog.clear();
     }
+}
+
+/// A client on a session on which others have prepared [`TEXT`], which prepares and executes it in one group.
+fn executed_at_once(more: Say) -> (Pair, Arc<Catalog>) {
+    let catalog = Arc::new(Catalog::default());
+    let (mut pair, mut other) = (Pair::new(&catalog), Pair::new(&catalog));
+    other.finds_all_fitting = false;
+    assert_eq!(pair.client(&say().parse("a", TEXT).describe("a").sync().0), Ok(Then::Wait));
+    pair.answer(&[replies(b"1"), description(23), replies(b"ZI")].concat());
+    std::mem::swap(&mut pair.server, &mut other.server);
+    let said = say().parse("b", TEXT).bind("b").describe_portal("").execute().sync();
+    assert_eq!(other.client(&[said.0, more.0].concat()), Ok(Then::Wait));
+    assert_eq!(texts(&other.sent()), ["D", "B", "D", "E", "S"], "in one write, and nothing after it");
+    assert!(!other.relay.is_settled(&other.server));
+    (other, catalog)
+}
+
+/// What the server refuses to describe it by.
+fn outdated() -> Vec<u8> {
+    let mut out = Vec::new();
+    let fields = b"SERROR\0VERROR\0C0A000\0Mcached plan must not change result type\0RRevalidateCachedQuery\0\0";
+    frontend::message(&mut out, backend::ERROR_RESPONSE, |out| out.extend_from_slice(fields));
+    out
+}
+
+#[test]
+pub fn group_that_executes_a_statement_of_others_does_not_wait_for_whether_it_fits() {
+    let answer = [description(23), replies(b"2"), columns(23, 0), replies(b"DCZI")].concat();
+    let told = [replies(b"12"), columns(23, 0), replies(b"DCZI")].concat();
+    for at in 0..=answer.len() {
+        let (mut pair, _) = executed_at_once(say().query("select 2"));
+        pair.server(&answer[..at]);
+        assert_eq!(pair.client(b""), Ok(Then::Wait));
+        pair.server(&answer[at..]);
+        assert_eq!(pair.client(b""), Ok(Then::Wait));
+        assert_eq!(pair.told(), told, "cut at {at}");
+        assert_eq!(texts(&pair.sent()), ["select 2"], "cut at {at}");
+        pair.answer(&replies(b"CZI"));
+        assert!(pair.relay.is_settled(&pair.server));
+    }
+}
+
+#[test]
+pub fn group_whose_statement_does_not_fit_is_passed_on_again_before_what_comes_after_it() {
+    for code in [outdated(), error("42P01", "relation \"t\" does not exist")] {
+        let answer = [code, replies(b"ZI")].concat();
+        for at in 0..=answer.len() {
+            let (mut pair, _) = executed_at_once(say().query("select 2"));
+            pair.server(&answer[..at]);
+            assert_eq!(pair.client(b""), Ok(Then::Wait));
+            assert!(at == answer.len() || pair.sent().is_empty() && pair.relay.is_waiting_for_replies());
+            pair.server(&answer[at..]);
+            assert!(!pair.relay.is_settled(&pair.server) && pair.relay.is_waiting_for_replies() || at == answer.len());
+            assert_eq!(pair.client(b""), Ok(Then::Wait));
+            assert_eq!(pair.told(), b"");
+            assert_eq!(texts(&pair.sent()), ["C", TEXT, "B", "D", "E", "S", "select 2"], "cut at {at}");
+            pair.answer(&[replies(b"312"), columns(25, 0), replies(b"DCZICZI")].concat());
+            assert_eq!(pair.told(), [replies(b"12"), columns(25, 0), replies(b"DCZICZI")].concat());
+            assert!(pair.relay.is_settled(&pair.server));
+            assert_eq!((pair.relay.counters.spared, pair.relay.counters.errors.len()), (0, 0));
+            // The name is that of the new statement.
+            assert_eq!(pair.client(&say().bind("b").execute().sync().0), Ok(Then::Wait));
+            assert_eq!(texts(&pair.sent()), ["B", "E", "S"]);
+        }
+    }
+}
+
+#[test]
+pub fn error_that_says_nothing_of_the_statement_is_the_clients() {
+    for code in ["57014", "55P03", "40P01", "57P01"] {
+        let (mut pair, catalog) = executed_at_once(say());
+        pair.answer(&[error(code, "canceling statement due to user request"), replies(b"ZI")].concat());
+        assert_eq!(pair.told(), [error(code, "canceling statement due to user request"), replies(b"ZI")].concat());
+        assert!(pair.relay.is_settled(&pair.server) && pair.sent().is_empty());
+        assert_eq!(catalog.shown().len(), 1, "others have it");
+        // Where the server is asked before.
+        assert_eq!(pair.client(&say().parse("c", TEXT).sync().0), Ok(Then::Wait));
+        assert_eq!(texts(&pair.sent()), ["D", "S"]);
+        pair.answer(&[error(code, "canceling statement due to user request"), replies(b"ZI")].concat());
+        assert_eq!(texts(&pair.sent()), ["S"], "the Parse is not executed");
+        pair.answer(&replies(b"ZI"));
+        assert_eq!(pair.told(), [error(code, "canceling statement due to user request"), replies(b"ZI")].concat());
+        assert!(pair.relay.is_settled(&pair.server));
+        assert_eq!(pair.client(&say().bind("c").execute().sync().0), Ok(Then::Wait));
+        assert_eq!(texts(&pair.sent()), ["B", "E", "S"], "a name that is not there");
+    }
+}
+
+#[test]
+fn error_of_the_execution_after_the_statement_was_described_is_the_clients() {
+    let (mut pair, _) = executed_at_once(say());
+    pair.answer(&[description(23), replies(b"2"), columns(23, 0), outdated(), replies(b"ZI")].concat());
+    assert_eq!(pair.told(), [replies(b"12"), columns(23, 0), outdated(), replies(b"ZI")].concat());
+    assert!(pair.relay.is_settled(&pair.server) && pair.sent().is_empty());
 }

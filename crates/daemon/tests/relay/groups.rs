@@ -1,7 +1,12 @@
 //! The groups of a client's messages: every row of their table is taken by a conversation, and the documentation shows it.
 
+use crate::relay::described::{
+    error_that_says_nothing_of_the_statement_is_the_clients,
+    group_that_executes_a_statement_of_others_does_not_wait_for_whether_it_fits,
+    group_whose_statement_does_not_fit_is_passed_on_again_before_what_comes_after_it,
+};
 use crate::relay::{Pair, completed, is_parsed, replies, say, texts};
-use headrace_daemon::postgres::relay::{Refused, SETTINGS_TRANSITIONS, TRANSITIONS, Then};
+use headrace_daemon::postgres::relay::{ATTEMPT_TRANSITIONS, Refused, SETTINGS_TRANSITIONS, TRANSITIONS, Then};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{backend, frontend as client};
 use headrace_testkit::{assert_documented, assert_taken};
@@ -183,6 +188,14 @@ fn every_row_of_the_tables_is_taken() {
         &[statements_are_shared_while_the_settings_are_known, discard_all_gives_the_client_its_settings_again],
     );
     assert_taken(
+        &ATTEMPT_TRANSITIONS,
+        &[
+            group_that_executes_a_statement_of_others_does_not_wait_for_whether_it_fits,
+            group_whose_statement_does_not_fit_is_passed_on_again_before_what_comes_after_it,
+            error_that_says_nothing_of_the_statement_is_the_clients,
+        ],
+    );
+    assert_taken(
         &TRANSITIONS,
         &[
             query_ends_a_group_that_had_no_sync,
@@ -201,4 +214,5 @@ fn the_documentation_shows_the_tables() {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/explanation/state-machines.md");
     assert_documented(&TRANSITIONS, &page);
     assert_documented(&SETTINGS_TRANSITIONS, &page);
+    assert_documented(&ATTEMPT_TRANSITIONS, &page);
 }

@@ -88,6 +88,7 @@ impl Relay {
             Some(Expected::Check(statement)) => {
                 let description = Description::of_statement(&statement, &parameters, columns);
                 self.in_flight.describes(&statement, &description, server);
+                self.attempt.fits();
                 return false;
             }
             _ => {}
@@ -150,6 +151,17 @@ impl Relay {
         server: &mut ServerState,
         output: &mut WriteBuffer,
     ) -> Result<bool, Fatal> {
+        if self.attempt.is_asked() {
+            if let Some(Expected::Check(statement)) = self.in_flight.replies.front()
+                && comparing::is_of_the_statement(&ServerError::parse(body)?)
+            {
+                self.does_not_fit(statement, server);
+                self.attempt.differs();
+                self.skip_group(server);
+                return Ok(false);
+            }
+            self.attempt.fails();
+        }
         let other = match self.in_flight.replies.front() {
             Some(Expected::Query(_, Some(spliced))) => Some(spliced.error(body)),
             Some(Expected::Outdated) => comparing::outdated(body)?,
@@ -166,7 +178,7 @@ impl Relay {
     }
 
     /// A group was answered.
-    pub(super) fn ready(&mut self, body: &[u8], server: &mut ServerState) -> Result<(), Fatal> {
+    pub(super) fn ready(&mut self, body: &[u8], server: &mut ServerState) -> Result<bool, Fatal> {
         match self.in_flight.replies.pop() {
             Some(Expected::Query(change, _)) => self.client.names.done(change),
             Some(Expected::Sync | Expected::Function) => {}
@@ -187,7 +199,13 @@ impl Relay {
                 self.parse_again();
             }
         }
-        Ok(())
+        if self.attempt.ready() {
+            // What is passed on again counts once.
+            self.requests = self.requests.saturating_sub(1);
+            self.counters.spared = self.counters.spared.saturating_sub(1);
+            return Ok(false);
+        }
+        Ok(true)
     }
 
     fn completed(&mut self, tag: &[u8], server: &mut ServerState, output: &mut WriteBuffer) {
@@ -233,12 +251,8 @@ impl Relay {
     /// there was not.
     fn failed(&mut self, body: &[u8], server: &mut ServerState) -> Result<(), Fatal> {
         let error = ServerError::parse(body)?;
-        if self.counters.errors.len() < ERRORS {
-            self.counters.errors.push(error.sqlstate().to_owned());
-        }
+        self.note_error(&error);
         server.copies_in = false;
-        let severity = error.field(headrace_postgres::messages::tag::field::SEVERITY_UNTRANSLATED);
-        self.sent_fatal_error = matches!(severity, "FATAL" | "PANIC");
         let asked = match self.in_flight.replies.front() {
             Some(Expected::Bind(portal)) => portal.statement.as_ref(),
             Some(Expected::Check(statement)) => Some(statement),
@@ -249,9 +263,7 @@ impl Relay {
             && error.sqlstate() == "0A000"
             && error.field(headrace_postgres::messages::tag::field::ROUTINE) == "RevalidateCachedQuery"
         {
-            self.catalog.outdated(statement);
-            server.prepared.remove(statement.id());
-            server.stale.push(statement.id());
+            self.does_not_fit(statement, server);
         } else if let Some(statement) = asked
             && error.sqlstate() == NO_SUCH_STATEMENT
         {
@@ -270,6 +282,21 @@ impl Relay {
             }
             _ => {}
         }
+        self.skip_group(server);
+        Ok(())
+    }
+
+    /// The client is told of an error.
+    pub(super) fn note_error(&mut self, error: &ServerError) {
+        if self.counters.errors.len() < ERRORS {
+            self.counters.errors.push(error.sqlstate().to_owned());
+        }
+        let severity = error.field(headrace_postgres::messages::tag::field::SEVERITY_UNTRANSLATED);
+        self.sent_fatal_error = matches!(severity, "FATAL" | "PANIC");
+    }
+
+    /// The server skips what was sent up to the next Sync.
+    fn skip_group(&mut self, server: &mut ServerState) {
         // What was to become the unnamed statement has ended the one before, though it is refused.
         let ends_unnamed =
             matches!(self.in_flight.replies.front(), Some(Expected::Parse { named: false, change: Some(_), .. }));
@@ -300,7 +327,6 @@ impl Relay {
         if self.in_flight.replies.is_empty() {
             self.group.go(Event::Error);
         }
-        Ok(())
     }
 }
 

@@ -1,10 +1,12 @@
 //! What a client was told of a statement, beside what it would get: they are compared before it is bound or shared.
 
+use super::attempt::{is_plain, whole_group};
 use super::expected::Expected;
 use super::framing::name_of;
 use super::{Relay, ServerState};
 use crate::postgres::description::Comparison;
 use crate::postgres::statements::Statement;
+use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{Fatal, TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::backend::ServerError;
 use headrace_postgres::messages::frontend;
@@ -33,6 +35,15 @@ pub(super) fn outdated(body: &[u8]) -> Result<Option<Vec<u8>>, Fatal> {
     let fields =
         b"SERROR\0VERROR\0C0A000\0Mcached plan must not change result type\0Fplancache.c\0RRevalidateCachedQuery\0\0";
     Ok(is_its_own.then(|| fields.to_vec()))
+}
+
+/// Returns true if an error with which the server answers Describe says that a statement does not fit, or is not there.
+/// Others say nothing of it: those of a rollback, of resources, of a lock, of an operator (or who has cancelled the request),
+/// of the system (manual, "PostgreSQL Error Codes"), and those with which the session ends.
+pub(super) fn is_of_the_statement(error: &ServerError) -> bool {
+    const OTHERS: [&str; 6] = ["40", "53", "55", "57", "58", "XX"];
+    let severity = error.field(headrace_postgres::messages::tag::field::SEVERITY_UNTRANSLATED);
+    !matches!(severity, "FATAL" | "PANIC") && !OTHERS.iter().any(|class| error.sqlstate().starts_with(class))
 }
 
 impl Relay {
@@ -69,13 +80,12 @@ impl Relay {
                 Checked::Waits
             }
             Comparison::Differs => {
-                self.catalog.outdated(&statement);
                 match name.is_empty() {
-                    true => server.prepared.set_unnamed(None),
-                    false => {
-                        server.prepared.remove(statement.id());
-                        server.stale.push(statement.id());
+                    true => {
+                        self.catalog.outdated(&statement);
+                        server.prepared.set_unnamed(None);
                     }
+                    false => self.does_not_fit(&statement, server),
                 }
                 // It is no statement in any transaction, so the server refuses it.
                 frontend::parse(output.tail(), OUTDATED, OUTDATED, &[]);
@@ -87,8 +97,19 @@ impl Relay {
 
     /// Has the server look whether a statement still fits its tables that others have prepared, before a client gets it
     /// that prepares the text: that client could not see why it is refused. It is asked each time, as a table may be
-    /// changed at any time. Returns true if it waits for that.
-    pub(super) fn validates(&mut self, body: &[u8], server: &mut ServerState, output: &mut WriteBuffer) -> bool {
+    /// changed at any time. Returns true if it waits for that: where it has to, as what it sends with the statement is
+    /// not there as a whole ([`super::attempt`]).
+    pub(super) fn validates(
+        &mut self,
+        received: &[u8],
+        body: &[u8],
+        server: &mut ServerState,
+        output: &mut WriteBuffer,
+    ) -> bool {
+        if let Some(Expected::Validation(_)) = self.in_flight.replies.last() {
+            // The server has been asked, and something else has happened meanwhile.
+            return true;
+        }
         self.found = None;
         let Some((name, body)) = name_of(body).filter(|(name, _)| !name.is_empty()) else { return false };
         if self.client.names.get(name).is_some() {
@@ -101,12 +122,29 @@ impl Relay {
         let is_others =
             is_first && server.prepared.has(statement.id()) && !self.client.closed.contains(&statement.id());
         if is_others && self.validated != Some(statement.id()) {
+            let is_plain = is_plain(&statement.facts) && !self.refuses_transactions;
+            let group = if is_plain { whole_group(received, name) } else { None };
             self.send(client::DESCRIBE, statement.name(), output);
+            if let Some(group) = group.filter(|group| output.len() + 2 * group.len() < WRITE_BUFFER_HIGH_BYTES) {
+                self.attempt.ask(group);
+                self.expect(Expected::Check(Arc::clone(&statement)));
+                self.validated = Some(statement.id());
+                self.found = Some(statement);
+                return false;
+            }
             frontend::sync(output.tail());
             self.in_flight.replies.push(Expected::Validation(statement));
             return true;
         }
         self.found = Some(statement);
         false
+    }
+
+    /// The server has said that a statement does not fit any more, or it is not what a client was told: nobody gets it from
+    /// now on.
+    pub(super) fn does_not_fit(&self, statement: &Statement, server: &mut ServerState) {
+        self.catalog.outdated(statement);
+        server.prepared.remove(statement.id());
+        server.stale.push(statement.id());
     }
 }

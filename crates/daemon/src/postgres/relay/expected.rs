@@ -130,6 +130,10 @@ impl Replies {
         self.queue.front_mut()
     }
 
+    pub fn last(&self) -> Option<&Expected> {
+        self.queue.back()
+    }
+
     pub fn get(&self, at: usize) -> Option<&Expected> {
         self.queue.get(at)
     }

@@ -40,12 +40,34 @@ impl Relay {
     ) -> Result<Then, Refused> {
         self.waits_for_replies = false;
         self.adapt_again(server, output);
+        if let Some(group) = self.attempt.again() {
+            let mut again = ReadBuffer::of(&group);
+            let then = self.pass_on(&mut again, server, output);
+            self.attempt.passed(again.unread());
+            if !self.attempt.is_nothing() {
+                return then;
+            }
+            then?;
+        }
+        self.pass_on(input, server, output)
+    }
+
+    fn pass_on(
+        &mut self,
+        input: &mut ReadBuffer,
+        server: &mut ServerState,
+        output: &mut WriteBuffer,
+    ) -> Result<Then, Refused> {
         while output.len() < WRITE_BUFFER_HIGH_BYTES {
             if !self.to_server.is_none() {
                 if !self.to_server.go_on(input, output) {
                     return Ok(Then::Wait);
                 }
                 continue;
+            }
+            if self.attempt.is_undecided() && self.group.is_complete() {
+                self.waits_for_replies = true;
+                return Ok(Then::Wait);
             }
             let Some((tag, length)) = client_header(input.unread())? else { return Ok(Then::Wait) };
             match self.message(tag, length, input, server, output)? {
@@ -219,7 +241,9 @@ impl Relay {
         }
         let Some(message) = input.unread().get(..length) else { return Ok(Outcome::Incomplete(length)) };
         let body = &message[5..];
-        if self.must_wait(tag, body, server) || tag == client::PARSE && self.validates(body, server, output) {
+        if self.must_wait(tag, body, server)
+            || tag == client::PARSE && self.validates(input.unread(), body, server, output)
+        {
             return Ok(Outcome::AwaitsReplies);
         }
         let message = message.to_vec();

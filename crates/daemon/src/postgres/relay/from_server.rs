@@ -1,6 +1,8 @@
 //! The server's messages on their way to the client.
 
+use super::comparing::is_of_the_statement;
 use super::expected::Expected;
+use super::group::Event;
 use super::partial::Partial;
 use super::settings::Settings;
 use super::{Relay, ServerState, is_settable};
@@ -79,9 +81,14 @@ impl Relay {
             backend::ERROR_RESPONSE => {
                 let error = ServerError::parse(body)?;
                 if let Some(Expected::Validation(statement)) = self.in_flight.replies.front() {
-                    self.catalog.outdated(statement);
-                    server.prepared.remove(statement.id());
-                    server.stale.push(statement.id());
+                    if is_of_the_statement(&error) {
+                        self.does_not_fit(statement, server);
+                        return Ok(());
+                    }
+                    // It ends the client's Parse, which waits for this, and what comes after that in its group.
+                    self.note_error(&error);
+                    self.group.go(Event::Error);
+                    output.tail().extend_from_slice(message);
                     return Ok(());
                 }
                 let message = error.field(headrace_postgres::messages::tag::field::MESSAGE);
@@ -166,7 +173,7 @@ impl Relay {
                 self.copies_in(server);
             }
             backend::ERROR_RESPONSE => return self.error(body, server, output),
-            backend::READY_FOR_QUERY => self.ready(body, server)?,
+            backend::READY_FOR_QUERY => return self.ready(body, server),
             backend::PARAMETER_STATUS => return self.reported(body, server),
             _ => {}
         }

@@ -12,6 +12,7 @@
 //! group, it waits for the reply.
 
 mod answered;
+mod attempt;
 mod borrowing;
 mod client;
 mod comparing;
@@ -36,6 +37,8 @@ mod spliced;
 mod waiting;
 
 use super::statements::{Catalog, Statement, own};
+use attempt::Attempt;
+pub use attempt::TRANSITIONS as ATTEMPT_TRANSITIONS;
 use borrowing::{Need, need};
 use client::Client;
 use expected::Expected;
@@ -107,6 +110,7 @@ pub struct Relay {
     found: Option<Arc<Statement>>,
     /// The number of the statement that the server has just found to fit the tables, for the Parse that is next.
     validated: Option<u64>,
+    attempt: Attempt,
     waits_for_replies: bool,
     /// What has happened since it was taken last.
     pub counters: Counters,
@@ -142,6 +146,7 @@ impl Relay {
             to_client: Partial::None,
             found: None,
             validated: None,
+            attempt: Attempt::default(),
             waits_for_replies: false,
             counters: Counters::default(),
             parsed: 0,
@@ -239,6 +244,7 @@ impl Relay {
             && self.group.is_complete()
             && self.to_server.is_none()
             && self.to_client.is_none()
+            && self.attempt.is_nothing()
     }
 
     /// The number of replies that are to come.

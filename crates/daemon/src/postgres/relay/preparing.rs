@@ -44,7 +44,9 @@ impl Relay {
             TransactionStatus::InTransaction => !self.in_flight.replies.have_groups(),
             TransactionStatus::Failed => false,
         };
-        let id = known.as_ref().filter(|_| in_order && !name.is_empty()).map(|known| known.statement.id());
+        // One that is asked for at the same time may have another table with the same columns by now.
+        let is_sure = in_order && !name.is_empty() && self.attempt.is_nothing();
+        let id = known.as_ref().filter(|_| is_sure).map(|known| known.statement.id());
         let description = id.and_then(|id| server.prepared.description(id)).filter(|known| known.messages().is_some());
         match (known, description.cloned()) {
             (Some(known), Some(description)) => self.expect(Expected::Known(known, description)),

@@ -125,6 +125,7 @@ impl Relay {
 
     /// Returns true if the server connection has not been given this client's settings yet.
     pub fn adapts(&self) -> bool {
-        self.in_flight.replies.front().is_some_and(Expected::is_own)
+        // The question whether a statement fits is the client's to cancel: it waits for a lock as the client's Parse would.
+        matches!(self.in_flight.replies.front(), Some(Expected::Own))
     }
 }
