@@ -214,6 +214,33 @@ def test_paused_databases_stay_paused(daemon: Daemon, taking_over: Callable[[Dae
     assert (found["one"], found["two"]) == (True, False)
 
 
+def test_orders_are_for_the_clients_of_the_daemon_before_too(
+    daemon: Daemon, taking_over: Callable[[Daemon], Daemon]
+) -> None:
+    from headrace._daemon import ask
+
+    def order(path: str) -> None:
+        assert ask(str(daemon.folder), "POST", path)[0] == 200
+
+    busy = client(daemon, "two")
+    pid = values(busy.ask(query("begin; select pg_backend_pid()")))
+    waiting = [client(daemon, "one") for _ in range(2)]
+    order("/pause?database=one")
+    for each in waiting:
+        each.send(query("select 1"))
+    second = taking_over(daemon)
+    taking_over(second)
+    order("/resume")
+    for each in waiting:
+        # It is idle then, and leaves.
+        assert values(each.receive()) == ["1"]
+        each.socket.close()
+    order("/reconnect?database=two")
+    assert values(busy.ask(query("select pg_backend_pid()"))) == pid, "it has a transaction"
+    order("/kill?database=two")
+    assert told(busy) == [MOVED]
+
+
 class Asking:
     """Asks a daemon for its sockets, as one does that takes over."""
 

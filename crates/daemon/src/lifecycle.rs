@@ -124,7 +124,8 @@ pub async fn run(options: Options, bulk: Handle) -> Result<(), String> {
     let _ = hub.started.set(options.clone());
     let listeners = Listeners::bind(&hub.config(), tcp).await?;
     if let Some((offer, pid)) = offer {
-        if let Some(predecessor) = offer.accept(pid).await? {
+        if let Some((predecessor, paused)) = offer.accept(pid).await? {
+            paused.into_iter().for_each(|paused| hub.gates.restore(paused));
             hub.set_predecessor(predecessor);
         }
         place.note_process();
@@ -290,7 +291,7 @@ impl Daemon {
                 self.drain().await;
             }
             Over::Successor(successor) => {
-                if successor.yours().await.is_err() {
+                if successor.yours(self.hub.gates.paused()).await.is_err() {
                     return Next::Serve;
                 }
                 tracing::info!("another daemon takes over");

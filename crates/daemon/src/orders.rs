@@ -4,6 +4,7 @@ use crate::console;
 use crate::control::Reload;
 use crate::hub::Hub;
 use crate::registry;
+use crate::takeover::Order;
 use std::fmt;
 use std::sync::OnceLock;
 use tokio::net::unix::UCred;
@@ -67,6 +68,11 @@ impl Operator {
         Self(format!("{:?} on the console, client {} from {from}", client.user, client.number))
     }
 
+    /// A daemon that has taken over from this one.
+    pub fn of_successor() -> Self {
+        Self("an operator of the daemon that has taken over".to_owned())
+    }
+
     /// Who has sent SIGHUP, which has no sender.
     pub fn of_signal() -> Self {
         Self("SIGHUP".to_owned())
@@ -79,7 +85,7 @@ impl fmt::Display for Operator {
     }
 }
 
-/// Orders for a database, or for all of them.
+/// Orders for a database, or for all of them. They are also for the clients of the daemon from which this one has taken over.
 impl Hub {
     /// Server connections are not lent any more. Those that are lent are closed when they come back, the others at once.
     ///
@@ -90,6 +96,7 @@ impl Hub {
         self.gates.pause(database, true);
         self.expire_connections();
         tracing::info!(%by, database = of(database), "paused");
+        self.pass_on(Order::Pause(database.map(str::to_owned)));
         Ok(())
     }
 
@@ -101,6 +108,7 @@ impl Hub {
         self.check(database)?;
         self.gates.pause(database, false);
         tracing::info!(%by, database = of(database), "resumed");
+        self.pass_on(Order::Resume(database.map(str::to_owned)));
         Ok(())
     }
 
@@ -113,6 +121,7 @@ impl Hub {
         self.gates.reconnect(database);
         self.expire_connections();
         tracing::info!(%by, database = of(database), "server connections are replaced");
+        self.pass_on(Order::Reconnect(database.map(str::to_owned)));
         Ok(())
     }
 
@@ -126,6 +135,7 @@ impl Hub {
         let is_meant = |name: Option<&str>| name != Some(console::NAME) && (database.is_none() || name == database);
         clients.iter().filter(|client| is_meant(client.name.as_deref())).for_each(|client| client.kill());
         tracing::info!(%by, database = of(database), "clients are ended");
+        self.pass_on(Order::Kill(database.map(str::to_owned)));
         Ok(())
     }
 
@@ -164,6 +174,23 @@ impl Hub {
         let shown = self.shown();
         let pools = shown.iter().filter(|pool| database.is_none_or(|name| name == pool.database));
         pools.flat_map(|pool| pool.stats.servers.all()).filter(|server| !only_old || server.is_over()).count()
+    }
+
+    fn pass_on(&self, order: Order) {
+        if let Some(predecessor) = self.predecessor() {
+            predecessor.order(order);
+        }
+    }
+
+    /// Does what was ordered of the daemon that has taken over from this one. A database that is not in the configuration of
+    /// this one has no clients here.
+    pub fn carry_out(&self, order: Order, by: &Operator) {
+        let _ = match &order {
+            Order::Pause(database) => self.pause(database.as_deref(), by),
+            Order::Resume(database) => self.resume(database.as_deref(), by),
+            Order::Reconnect(database) => self.reconnect(database.as_deref(), by),
+            Order::Kill(database) => self.kill(database.as_deref(), by),
+        };
     }
 
     fn check(&self, database: Option<&str>) -> Result<(), Refusal> {

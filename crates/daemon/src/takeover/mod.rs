@@ -8,10 +8,11 @@
 //! | `POST /takeover` | newer | asks for the sockets, on the second socket of the older |
 //! | 101, [`Handed`] and the sockets | older | it goes on serving |
 //! | `ready` | newer | it can serve: its configuration is right, all of its sockets are open |
-//! | `yours` | older | it does not accept any more, and has its clients leave |
+//! | `yours`, with [`Paused`] if that is not what was handed over | older | it does not accept any more, and has its clients leave |
 //! | `refused` | older | another one was faster, or this one too slow: the newer ends |
 //! | `serving` | newer | it accepts |
 //! | `cancel N PID SECRET`, `done N` | newer, older | a CancelRequest of a client that the newer does not have |
+//! | `order` and an [`Order`] | newer | an operator has ordered it, and means the clients of the older, too |
 //! | `release`, `released` | newer, older | the newer ends, or is itself taken over from: the older forgets sockets and lock |
 //! | `end` | newer | the same, and the daemon is to end: the clients of the older, too |
 //!
@@ -45,25 +46,43 @@ pub struct Handed {
     pub addresses: Vec<String>,
 }
 
+/// An order of an operator for a database, or without a name for all of them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Order {
+    /// Server connections are not lent any more.
+    Pause(Option<String>),
+    /// They are lent again.
+    Resume(Option<String>),
+    /// They are replaced.
+    Reconnect(Option<String>),
+    /// They are not lent any more, and the clients' connections are ended.
+    Kill(Option<String>),
+}
+
 /// A line from the newer or the older.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Line {
     Ready,
-    Yours,
+    Yours(Option<Paused>),
     Refused,
     Serving,
     Cancel { number: u64, process_id: i32, secret: i32 },
     Done(u64),
+    Order(Order),
     Release,
     Released,
     End,
 }
 
 impl Line {
-    fn text(self) -> String {
+    fn text(&self) -> String {
+        // Names of databases have no line end in JSON.
+        let json = |made: serde_json::Result<String>| made.expect("text is JSON");
         match self {
             Self::Ready => "ready\n".to_owned(),
-            Self::Yours => "yours\n".to_owned(),
+            Self::Yours(None) => "yours\n".to_owned(),
+            Self::Yours(Some(paused)) => format!("yours {}\n", json(serde_json::to_string(paused))),
+            Self::Order(order) => format!("order {}\n", json(serde_json::to_string(order))),
             Self::Refused => "refused\n".to_owned(),
             Self::Serving => "serving\n".to_owned(),
             Self::Cancel { number, process_id, secret } => format!("cancel {number} {process_id} {secret}\n"),
@@ -76,10 +95,16 @@ impl Line {
 
     /// `None` for a line of a later version.
     fn read(text: &str) -> Option<Self> {
+        if let Some(json) = text.strip_prefix("yours ") {
+            return serde_json::from_str(json).ok().map(|paused| Self::Yours(Some(paused)));
+        }
+        if let Some(json) = text.strip_prefix("order ") {
+            return serde_json::from_str(json).ok().map(Self::Order);
+        }
         let words: Vec<&str> = text.split_whitespace().collect();
         Some(match words[..] {
             ["ready"] => Self::Ready,
-            ["yours"] => Self::Yours,
+            ["yours"] => Self::Yours(None),
             ["refused"] => Self::Refused,
             ["serving"] => Self::Serving,
             ["cancel", number, process_id, secret] => Self::Cancel {
@@ -103,10 +128,16 @@ mod tests {
     #[test]
     fn lines_are_read_as_they_are_written() {
         let cancel = Line::Cancel { number: 7, process_id: 4_194_305, secret: -8 };
-        for line in [Line::Ready, Line::Yours, Line::Refused, Line::Serving, cancel, Line::Done(7), Line::End] {
-            assert_eq!(Line::read(&line.text()), Some(line));
+        let name = Some("a \"b\"\n".to_owned());
+        let orders = [Order::Pause(name.clone()), Order::Resume(None), Order::Reconnect(None), Order::Kill(name)];
+        let yours = [Line::Yours(None), Line::Yours(Some(Paused::default()))];
+        let others = [Line::Ready, Line::Refused, Line::Serving, cancel, Line::Done(7), Line::End];
+        for line in others.into_iter().chain(yours).chain(orders.map(Line::Order)) {
+            let text = line.text();
+            assert_eq!(text.find('\n'), Some(text.len() - 1), "{text}");
+            assert_eq!(Line::read(&text), Some(line));
         }
-        for other in ["", "later", "cancel 1 2", "done x"] {
+        for other in ["", "later", "cancel 1 2", "done x", "order x", "yours x"] {
             assert_eq!(Line::read(other), None, "{other}");
         }
     }

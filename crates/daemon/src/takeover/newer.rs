@@ -1,7 +1,8 @@
 //! The daemon that starts, and takes over from one that serves.
 
 use super::older::MOST_SOCKETS;
-use super::{Handed, Line, UPGRADE};
+use super::{Handed, Line, Order, UPGRADE};
+use crate::gate::Paused;
 use crate::limits::{FAREWELL, REQUEST_BYTES, TAKEOVER};
 use crate::lock;
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
@@ -19,7 +20,7 @@ use std::sync::{Arc, Mutex};
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Interest};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::timeout;
 
 /// What was received.
@@ -120,11 +121,12 @@ fn read(text: &str) -> Result<Handed, String> {
 }
 
 impl Offer {
-    /// This daemon is ready to serve. Returns when the older one does not accept any more; `None` if it has ended.
+    /// This daemon is ready to serve. Returns when the older one does not accept any more, with what it has paused since it
+    /// has handed over; `None` if it has ended.
     ///
     /// # Errors
     /// Another one was faster, or this one too slow.
-    pub async fn accept(mut self, pid: u32) -> Result<Option<Arc<Predecessor>>, String> {
+    pub async fn accept(mut self, pid: u32) -> Result<Option<(Arc<Predecessor>, Option<Paused>)>, String> {
         if self.0.write_all(Line::Ready.text().as_bytes()).await.is_err() {
             // It has ended, or refused before.
         }
@@ -134,7 +136,7 @@ impl Offer {
         let read = timeout(TAKEOVER, reader.read_line(&mut line)).await;
         match read {
             Ok(Ok(read)) if read > 0 => match Line::read(&line) {
-                Some(Line::Yours) => Ok(Some(Predecessor::new(reader, writer, pid))),
+                Some(Line::Yours(paused)) => Ok(Some((Predecessor::new(reader, writer, pid), paused))),
                 _ => Err("another daemon has taken over before, or this one was not ready in time".to_owned()),
             },
             // It has ended without a word, and has left everything to this one.
@@ -151,6 +153,8 @@ pub struct Predecessor {
     pub pid: u32,
     writer: tokio::sync::Mutex<OwnedWriteHalf>,
     cancel_requests: Mutex<CancelRequests>,
+    /// What operators have ordered, in that order.
+    orders: mpsc::UnboundedSender<Order>,
     /// True once it has forgotten the sockets.
     has_released: watch::Sender<bool>,
     is_gone: watch::Sender<bool>,
@@ -165,14 +169,23 @@ struct CancelRequests {
 
 impl Predecessor {
     fn new(reader: BufReader<OwnedReadHalf>, writer: OwnedWriteHalf, pid: u32) -> Arc<Self> {
+        let (orders, mut ordered) = mpsc::unbounded_channel();
         let made = Arc::new(Self {
             pid,
+            orders,
             writer: tokio::sync::Mutex::new(writer),
             cancel_requests: Mutex::default(),
             has_released: watch::Sender::new(false),
             is_gone: watch::Sender::new(false),
         });
         tokio::spawn(Arc::clone(&made).listen(reader));
+        let of = Arc::downgrade(&made);
+        tokio::spawn(async move {
+            while let Some(order) = ordered.recv().await {
+                let Some(made) = of.upgrade() else { return };
+                made.say(Line::Order(order)).await;
+            }
+        });
         made
     }
 
@@ -218,6 +231,12 @@ impl Predecessor {
         self.say(Line::Cancel { number, process_id, secret }).await;
         let _ = timeout(FAREWELL, waits).await;
         lock(&self.cancel_requests).waiting.remove(&number);
+    }
+
+    /// Has it do what an operator has ordered, for the clients that it has.
+    pub fn order(&self, order: Order) {
+        // Without a receiver nobody is left for whom it would be.
+        let _ = self.orders.send(order);
     }
 
     /// This daemon is itself taken over from: the older one is not to take the sockets back.

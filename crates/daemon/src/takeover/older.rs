@@ -1,8 +1,10 @@
 //! The daemon that serves, and another one takes over from.
 
 use super::{Handed, Line, UPGRADE};
+use crate::gate::Paused;
 use crate::hub::Hub;
 use crate::limits::TAKEOVER;
+use crate::orders::Operator;
 use rustix::io::Errno;
 use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
 use std::io::{self, IoSlice};
@@ -23,6 +25,8 @@ pub const MOST_SOCKETS: usize = 253;
 pub struct Successor {
     lines: Lines<BufReader<OwnedReadHalf>>,
     writer: Arc<Mutex<OwnedWriteHalf>>,
+    /// The databases that it takes for paused.
+    paused: Paused,
 }
 
 /// What it has sent.
@@ -47,10 +51,12 @@ pub async fn offer(stream: UnixStream, handed: Handed, sockets: Vec<OwnedFd>) ->
         let writer = Arc::new(Mutex::new(writer));
         let limit = timeout(TAKEOVER, lines.next_line()).await;
         match limit {
-            Ok(Ok(Some(line))) if Line::read(&line) == Some(Line::Ready) => Some(Successor { lines, writer }),
+            Ok(Ok(Some(line))) if Line::read(&line) == Some(Line::Ready) => {
+                Some(Successor { lines, writer, paused: handed.paused.clone() })
+            }
             Ok(_) => None,
             Err(_) => {
-                let _ = write(&writer, Line::Refused).await;
+                let _ = write(&writer, &Line::Refused).await;
                 None
             }
         }
@@ -100,25 +106,26 @@ async fn send(stream: &UnixStream, handed: &Handed, sockets: &[OwnedFd]) -> io::
     Ok(())
 }
 
-async fn write(writer: &Mutex<OwnedWriteHalf>, line: Line) -> io::Result<()> {
+async fn write(writer: &Mutex<OwnedWriteHalf>, line: &Line) -> io::Result<()> {
     writer.lock().await.write_all(line.text().as_bytes()).await
 }
 
 impl Successor {
-    /// The sockets are its own, and this daemon does not accept any more.
+    /// The sockets are its own, and this daemon does not accept any more. These databases are paused by now.
     ///
     /// # Errors
     /// It has ended.
-    pub async fn yours(&self) -> io::Result<()> {
-        write(&self.writer, Line::Yours).await
+    pub async fn yours(&self, paused: Paused) -> io::Result<()> {
+        write(&self.writer, &Line::Yours((paused != self.paused).then_some(paused))).await
     }
 
     /// This daemon has forgotten the sockets.
     pub async fn released(&self) {
-        let _ = write(&self.writer, Line::Released).await;
+        let _ = write(&self.writer, &Line::Released).await;
     }
 
-    /// Waits for what it sends, and cancels meanwhile what clients of this daemon have asked it to.
+    /// Waits for what it sends, and cancels meanwhile what clients of this daemon have asked it to, and does what operators
+    /// have ordered it.
     pub async fn says(&mut self, hub: &Arc<Hub>) -> Said {
         loop {
             let Ok(Some(line)) = self.lines.next_line().await else { return Said::Lost };
@@ -130,9 +137,10 @@ impl Successor {
                     let (hub, writer) = (Arc::clone(hub), Arc::clone(&self.writer));
                     tokio::spawn(async move {
                         hub.cancel(process_id, secret).await;
-                        let _ = write(&writer, Line::Done(number)).await;
+                        let _ = write(&writer, &Line::Done(number)).await;
                     });
                 }
+                Some(Line::Order(order)) => hub.carry_out(order, &Operator::of_successor()),
                 _ => {}
             }
         }
