@@ -1,6 +1,9 @@
 //! What the statements of a text declare of the transaction that they are executed in (manual, "BEGIN", "SET TRANSACTION").
 
+use super::effects::Reader;
+use super::leaves::Statement;
 use super::lexer::{Lexer, Token};
+use super::script::{Place, Splitter};
 
 /// What a statement has to do with transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,20 +26,45 @@ pub enum Declared {
 }
 
 /// The same for each statement of a text that is not empty; `None` if the server may read the text in another way than
-/// here.
+/// here, or if it leaves something in the session ([`super::leaves`], also for `reported`). The text is read once.
 ///
 /// ```
 /// use headrace_postgres::sql::{Declared, declared};
 /// let begin = Declared::Begin { read_only: Some(true), serializable: false };
-/// assert_eq!(declared("BEGIN READ ONLY; SELECT 1; COMMIT"), Some(vec![begin, Declared::Nothing, Declared::End]));
+/// let found = declared("BEGIN READ ONLY; SELECT 1; COMMIT", |_| true);
+/// assert_eq!(found, Some(vec![begin, Declared::Nothing, Declared::End]));
+/// assert_eq!(declared("BEGIN READ ONLY; LISTEN a", |_| true), None);
 /// ```
-pub fn declared(sql: &str) -> Option<Vec<Declared>> {
-    let mut whole = Lexer::new(sql);
-    whole.by_ref().for_each(drop);
-    if whole.uncertain || whole.has_second_byte {
-        return None;
+pub fn declared(sql: &str, reported: impl Fn(&str) -> bool) -> Option<Vec<Declared>> {
+    let (mut lexer, mut splitter) = (Lexer::new(sql), Splitter::default());
+    let (mut left, mut found, mut current) = (Statement::default(), Vec::new(), None);
+    let mut effects = Reader::default();
+    while let Some((token, text)) = lexer.next_with_text() {
+        let place = splitter.place(token);
+        if left.next((place, token, text), &lexer, &reported, &|_| true).is_some() {
+            return None;
+        }
+        match place {
+            Place::End => {
+                found.extend(of_statement(current.take(), &effects));
+                effects = Reader::default();
+                continue;
+            }
+            Place::First => current = Some(by_its_beginning(token, &lexer)),
+            Place::Within => {}
+        }
+        effects.next(place, token, &lexer);
     }
-    Some(super::statements(sql).into_iter().filter_map(of_statement).collect())
+    found.extend(of_statement(current, &effects));
+    (!lexer.uncertain && !lexer.has_second_byte).then_some(found)
+}
+
+/// A statement that was read to its end.
+fn of_statement(beginning: Option<Declared>, effects: &Reader<'_>) -> Option<Declared> {
+    match beginning {
+        Some(Declared::Nothing) if effects.changes_settings() => Some(Declared::Setting),
+        beginning => beginning,
+    }
 }
 
 /// Returns false if the first word of a text shows that its first statement does not begin a transaction block. The rest of
@@ -54,15 +82,12 @@ pub fn may_begin(sql: &str) -> bool {
     }
 }
 
-fn of_statement(sql: &str) -> Option<Declared> {
-    let mut lexer = Lexer::new(sql);
-    let first = lexer.next()?;
+/// What the first token of a statement and those after it show; the lexer is after the first.
+fn by_its_beginning<'a>(first: Token<'a>, lexer: &Lexer<'a>) -> Declared {
+    let mut rest = lexer.clone().take_while(|token| *token != Token::Sign(b';'));
     let is = |words: &[&str]| words.iter().any(|word| first.is(word));
     if is(&["begin", "start"]) {
-        return Some(modes(lexer));
-    }
-    if ends_block(first, &mut lexer.clone()) {
-        return Some(Declared::End);
+        return modes(rest);
     }
     if is(&["set", "reset"]) {
         const MODES: &str = "transaction";
@@ -71,16 +96,15 @@ fn of_statement(sql: &str) -> Option<Declared> {
             let is_begun = name.get(..MODES.len()).is_some_and(|begun| begun.eq_ignore_ascii_case(MODES));
             is_begun && !name.to_ascii_lowercase().ends_with("_timeout")
         };
-        return Some(if lexer.take(NAME).any(is_mode) { Declared::Modes } else { Declared::Setting });
+        return if rest.take(NAME).any(is_mode) { Declared::Modes } else { Declared::Setting };
     }
-    let changes = super::effects(sql).settings;
-    Some(if changes { Declared::Setting } else { Declared::Nothing })
+    if ends_block(first, &mut rest) { Declared::End } else { Declared::Nothing }
 }
 
 /// Tokens of a SET among which the name is.
 const NAME: usize = 5;
 
-fn modes(tokens: Lexer<'_>) -> Declared {
+fn modes<'a>(tokens: impl Iterator<Item = Token<'a>>) -> Declared {
     let (mut reads, mut writes, mut serializable, mut before) = (false, false, false, None);
     for token in tokens {
         let is_access = before.is_some_and(|before: Token<'_>| before.is("read"));
@@ -127,7 +151,7 @@ mod tests {
             ("begin read only; select 1; commit", vec![begin(Some(true)), Nothing, End]),
             ("select 'begin read only'", vec![Nothing]),
             ("rollback to s; rollback work to savepoint s; rollback; abort", vec![Nothing, Nothing, End, End]),
-            ("prepare transaction 'x'; prepare x as select 1; end", vec![End, Nothing, End]),
+            ("prepare transaction 'x'; end", vec![End, End]),
             ("set transaction read write", vec![Modes]),
             ("set local transaction_read_only = off", vec![Modes]),
             ("set \"transaction_isolation\" to serializable", vec![Modes]),
@@ -139,8 +163,13 @@ mod tests {
             (" ; ;", vec![]),
         ] {
             assert!(may_begin(sql) || !matches!(expected.first(), Some(Begin { .. })), "{sql}");
-            assert_eq!(declared(sql), Some(expected), "{sql}");
+            assert_eq!(declared(sql, |_| true), Some(expected), "{sql}");
         }
-        assert_eq!(declared(r"begin read only; select 'a\'"), None, "read in two ways");
+        assert_eq!(declared(r"begin read only; select 'a\'", |_| true), None, "read in two ways");
+        for leaves in
+            ["begin read only; prepare x as select 1", "set work_mem = 1; select 1", "select pg_advisory_lock(1)"]
+        {
+            assert_eq!(declared(leaves, |name| name == "timezone"), None, "{leaves}");
+        }
     }
 }

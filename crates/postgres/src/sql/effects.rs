@@ -119,6 +119,11 @@ impl<'a> Reader<'a> {
         }
     }
 
+    /// Returns true if what was read may change a setting.
+    pub(super) fn changes_settings(&self) -> bool {
+        self.found.settings
+    }
+
     fn begin(&mut self, first: Token<'a>, lexer: &Lexer<'a>) {
         let is = |words: &[&str]| words.iter().any(|word| first.is(word));
         let rest = || lexer.clone().take_while(|token| *token != Token::Sign(b';'));

@@ -8,7 +8,7 @@ use super::framing::{client_header, name_of, text_of};
 use super::{Relay, is_settable};
 use crate::postgres::own_settings::may_follow;
 use headrace_postgres::messages::tag::frontend as client;
-use headrace_postgres::sql::{Declared, declared, leaves, may_begin};
+use headrace_postgres::sql::{Declared, declared, may_begin};
 use std::collections::HashMap;
 
 /// The setting by which a client declares all of its transactions.
@@ -35,8 +35,7 @@ impl Relay {
         }
         let mut course = Course { by_default, at: At::Start, alone: false, any: false };
         texts.iter().all(|sql| {
-            declared(sql).is_some_and(|statements| statements.into_iter().all(|next| course.takes(next)))
-                && leaves(sql, follows).is_none()
+            declared(sql, follows).is_some_and(|statements| statements.into_iter().all(|next| course.takes(next)))
         }) && (by_default || course.at != At::Start)
     }
 
