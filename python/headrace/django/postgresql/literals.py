@@ -1,0 +1,168 @@
+"""Values as literals of SQL: for statements that take no parameters (DDL), and for what is shown of a statement.
+
+Text is written so that it has one meaning whatever ``standard_conforming_strings`` is: a backslash makes an
+``E'...'`` string, as the manual's section "String Constants With C-Style Escapes" defines it.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import enum
+import ipaddress
+import re
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from ...errors import DataError, ProgrammingError
+from ...types import Interval, Json, Jsonb, Range
+from . import hstore
+
+_PLACE: Final = re.compile(r"%(?:%|s|\((?P<name>[^)]*)\)s|(?P<other>.?))", re.DOTALL)
+
+
+def text_literal(text: str) -> str:
+    """The literal of a text.
+
+    Raises:
+        DataError: it has a NUL, which no text of PostgreSQL has.
+    """
+    if "\0" in text:
+        raise DataError(NUL)
+    quoted = text.replace("'", "''")
+    # A space, so that the E never continues a word before it.
+    return " E'" + quoted.replace("\\", "\\\\") + "'" if "\\" in text else "'" + quoted + "'"
+
+
+NUL: Final = "PostgreSQL text cannot hold a NUL character (\\x00)"
+"""The driver's message about such a value, in its parameters too."""
+
+
+def _number(value: Any) -> str:
+    # A space, so that two minus signs never become a comment.
+    text = str(value)
+    return " " + text if text.startswith("-") else text
+
+
+def _decimal(value: decimal.Decimal) -> str:
+    return _number(format(value, "f")) if value.is_finite() else f"'{value}'::numeric"
+
+
+def _float(value: float) -> str:
+    return _number(repr(value)) if value - value == 0 else f"'{value}'::float8"
+
+
+def _timestamp(value: datetime.datetime) -> str:
+    return f"'{value}'::{'timestamp' if value.tzinfo is None else 'timestamptz'}"
+
+
+def _time(value: datetime.time) -> str:
+    return f"'{value}'::{'time' if value.tzinfo is None else 'timetz'}"
+
+
+def _interval(value: datetime.timedelta) -> str:
+    return f"'{value.days} days {value.seconds}.{value.microseconds:06} seconds'::interval"
+
+
+def _bytes(value: Any) -> str:
+    # Read alike whatever standard_conforming_strings is.
+    return f"decode('{bytes(value).hex()}', 'hex')"
+
+
+def _json(value: Json) -> str:
+    text = value.dumps()
+    kind = "jsonb" if isinstance(value, Jsonb) else "json"
+    return text_literal(text if isinstance(text, str) else text.decode()) + "::" + kind
+
+
+def _range(value: Range[Any]) -> str:
+    bounds = [bound for bound in (value.lower, value.upper) if bound is not None]
+    kind = ""
+    if bounds and isinstance(bounds[0], datetime.datetime):
+        # Django's naive times are those of the session's zone.
+        kind = "::tstzrange"
+    elif bounds and isinstance(bounds[0], datetime.date):
+        kind = "::daterange"
+    return text_literal(str(value)) + kind
+
+
+def _array(value: Sequence[Any]) -> str:
+    return "ARRAY[" + ", ".join(map(literal, value)) + "]" if value else "'{}'"
+
+
+_WRITERS: Final[list[tuple[Any, Callable[[Any], str]]]] = [
+    (bool, lambda value: "true" if value else "false"),
+    (enum.Enum, lambda value: literal(value.value)),
+    (str, text_literal),
+    (int, lambda value: _number(int(value))),
+    (float, _float),
+    (decimal.Decimal, _decimal),
+    (datetime.datetime, _timestamp),
+    (datetime.date, lambda value: f"'{value}'::date"),
+    (datetime.time, _time),
+    (datetime.timedelta, _interval),
+    (Interval, lambda value: f"'{value}'::interval"),
+    (uuid.UUID, lambda value: f"'{value}'::uuid"),
+    ((bytes, bytearray, memoryview), _bytes),
+    (Json, _json),
+    (Range, _range),
+    ((ipaddress.IPv4Address, ipaddress.IPv6Address), lambda value: f"'{value}'::inet"),
+    ((ipaddress.IPv4Interface, ipaddress.IPv6Interface), lambda value: f"'{value}'::inet"),
+    ((ipaddress.IPv4Network, ipaddress.IPv6Network), lambda value: f"'{value}'::cidr"),
+    (Mapping, lambda value: text_literal(hstore.dump(value))),
+    ((list, tuple), _array),
+]
+"""By class, the first that fits: a bool is an int, a datetime a date, a TextChoices both an Enum and a str."""
+
+
+def literal(value: Any) -> str:
+    """The literal of a value, with its type where its text alone does not show it.
+
+    Raises:
+        ProgrammingError: there is none for its class.
+        DataError: it is text with a NUL.
+    """
+    if value is None:
+        return "NULL"
+    for kinds, write in _WRITERS:
+        if isinstance(value, kinds):
+            return write(value)
+    raise ProgrammingError(f"{type(value).__name__} cannot be written as a literal of SQL")
+
+
+def mogrify(sql: str, params: Sequence[Any] | Mapping[str, Any] | None, connection: Any = None) -> str:
+    """A statement with literals in the places of its parameters.
+
+    Args:
+        sql: the statement, with ``%s`` or ``%(name)s``.
+        params: the values; None for a statement in which ``%`` is an ordinary character.
+        connection: ignored, as the literals depend on none.
+
+    Raises:
+        ProgrammingError: parameters and places differ in number, or a value has no literal.
+    """
+    sql = str(sql)
+    if params is None:
+        return sql
+    names: Mapping[str, Any] = params if isinstance(params, Mapping) else {}
+    values: Iterator[Any] = iter(() if isinstance(params, Mapping) else params)
+
+    def replaced(place: re.Match[str]) -> str:
+        if place[0] == "%%":
+            return "%"
+        if place["other"] is not None:
+            raise ProgrammingError(f"{place[0]!r} is not a parameter; a percent sign is written %%")
+        if (name := place["name"]) is not None:
+            if name not in names:
+                raise ProgrammingError(f"there is no parameter {name!r}")
+            return literal(names[name])
+        try:
+            return literal(next(values))
+        except StopIteration:
+            raise ProgrammingError("the statement has more places than parameters were given") from None
+
+    made = _PLACE.sub(replaced, sql)
+    if next(values, values) is not values:
+        raise ProgrammingError("more parameters were given than the statement has places")
+    return made

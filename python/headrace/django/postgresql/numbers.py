@@ -1,0 +1,35 @@
+"""Whole numbers that are sent as one type of PostgreSQL, whatever their size: those of Django's fields.
+
+A plain ``int`` is a ``smallint`` if it fits, so that ``1 * 40000`` of two parameters would be out of range.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+
+class Sized(int):
+    """A number of a field."""
+
+    sql_type: ClassVar[str]
+
+    def __reduce__(self) -> Any:
+        return int, (int(self),)
+
+
+class Int2(Sized):
+    """``smallint``"""
+
+    sql_type = "smallint"
+
+
+class Int4(Sized):
+    """``integer``"""
+
+    sql_type = "integer"
+
+
+class Int8(Sized):
+    """``bigint``"""
+
+    sql_type = "bigint"

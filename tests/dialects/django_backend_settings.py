@@ -1,0 +1,18 @@
+"""Settings for Django's own tests on headrace's backends: the database is in DJANGO_DATABASE, as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Any
+
+_database: dict[str, Any] = json.loads(os.environ["DJANGO_DATABASE"])
+if _database["ENGINE"] == "headrace.django.postgresql":
+    from headrace.django.postgresql.takeover import install
+
+    install()
+DATABASES = {alias: {**_database, "NAME": f"{_database['NAME']}_{alias}"} for alias in ("default", "other")}
+SECRET_KEY = "of a test"
+USE_TZ = False
+DEFAULT_AUTO_FIELD = "django.db.models.AutoField"
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

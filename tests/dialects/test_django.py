@@ -1,0 +1,170 @@
+"""Django on headrace's backends: a part of its own tests, a small site, and the parts that need no server."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import json
+import os
+import subprocess
+import sys
+import uuid
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.django.postgresql import hstore
+from headrace.django.postgresql.cursor import adapted
+from headrace.django.postgresql.literals import literal, mogrify
+from headrace.django.postgresql.numbers import Int4, Int8
+from headrace.errors import DataError, ProgrammingError
+from headrace.testing import MysqldServer, PostgresServer
+from headrace.types import Jsonb, Range
+from sdist import source_of
+
+DJANGO = "5.2.19"
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+APPS = ["basic", "transactions"]
+"""Of Django's tests. docs/howto/django.md has what the others do."""
+WITHOUT = "import sys; sys.modules.update(psycopg=None, psycopg2=None, psycopg_pool=None); "
+"""Imports of these fail, as where they are not installed."""
+
+
+def run(folder: Path, *command: str, **variables: str) -> str:
+    """What a program of this Python prints."""
+    path = os.pathsep.join(filter(None, (str(HERE), os.environ.get("PYTHONPATH"))))
+    done = subprocess.run(
+        [sys.executable, *command],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": path, **variables},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-6000:]
+    return done.stdout + done.stderr
+
+
+def of_postgres(server: PostgresServer, **more: Any) -> str:
+    where = {"HOST": server.host, "PORT": str(server.port), "USER": server.user, "NAME": server.database}
+    return json.dumps({"ENGINE": "headrace.django.postgresql", **where, **more})
+
+
+def of_mysql(server: MysqldServer, **more: Any) -> str:
+    where = {"HOST": server.host, "PORT": server.port, "USER": "tester", "PASSWORD": "tiger", "NAME": "test"}
+    return json.dumps({"ENGINE": "headrace.django.mysql", **where, **more})
+
+
+def own_tests(database: str, *apps: str) -> str:
+    arguments = ["--settings=django_backend_settings", "--parallel", "1", "--noinput"]
+    code = WITHOUT + "import runpy; sys.path.insert(0, '.'); runpy.run_path('runtests.py', run_name='__main__')"
+    return run(source_of("django", DJANGO) / "tests", "-c", code, *arguments, *apps, DJANGO_DATABASE=database)
+
+
+@pytest.mark.slow
+def test_djangos_own_tests_without_psycopg(server: PostgresServer) -> None:
+    assert "\nOK" in own_tests(of_postgres(server), *APPS)
+
+
+@pytest.mark.slow
+def test_djangos_own_tests_with_a_pool_on_mariadb(mariadb_server: MysqldServer) -> None:
+    database = of_mysql(mariadb_server, OPTIONS={"pool": {"max_size": 4}}, TEST={"CHARSET": "utf8mb4"})
+    assert "\nOK" in own_tests(database, *APPS)
+
+
+@pytest.mark.slow
+def test_page_runs_without_psycopg(server: PostgresServer) -> None:
+    code = WITHOUT + "import runpy; sys.argv[:] = sys.argv[1:]; runpy.run_path(sys.argv[0], run_name='__main__')"
+    where = {"PGHOST": server.host, "PGPORT": str(server.port), "PGUSER": server.user, "PGDATABASE": server.database}
+    where["DATABASE_URL"] = f"postgresql://{server.user}@{server.host}:{server.port}/app"
+    run(ROOT, "-c", code, "docs/_tools/snippets.py", "docs/howto/django.md", **where)
+
+
+@pytest.mark.slow
+def test_site_with_a_pool(server: PostgresServer) -> None:
+    database = of_postgres(server, OPTIONS={"pool": {"min_size": 1, "max_size": 3}})
+    assert run(HERE, "django_site.py", DJANGO_DATABASE=database).endswith("ok\n")
+
+
+@pytest.mark.slow
+def test_site_with_a_pool_on_mariadb(mariadb_server: MysqldServer) -> None:
+    database = of_mysql(mariadb_server, OPTIONS={"pool": {"min_size": 1, "max_size": 3}})
+    assert run(HERE, "django_site.py", DJANGO_DATABASE=database).endswith("ok\n")
+
+
+LITERALS = [
+    (None, "NULL"),
+    (True, "true"),
+    (5, "5"),
+    (-5, " -5"),
+    (Int4(7), "7"),
+    (1.5, "1.5"),
+    (float("nan"), "'nan'::float8"),
+    (decimal.Decimal("1E-7"), "0.0000001"),
+    (decimal.Decimal("NaN"), "'NaN'::numeric"),
+    ("it's", "'it''s'"),
+    ("a\\'b", " E'a\\\\''b'"),
+    (b"\0'\\", "decode('00275c', 'hex')"),
+    (datetime.date(2024, 2, 29), "'2024-02-29'::date"),
+    (datetime.datetime(2024, 2, 29, 1), "'2024-02-29 01:00:00'::timestamp"),
+    (datetime.datetime(2024, 2, 29, 1, tzinfo=datetime.timezone.utc), "'2024-02-29 01:00:00+00:00'::timestamptz"),
+    (datetime.timedelta(days=-1, microseconds=5), "'-1 days 0.000005 seconds'::interval"),
+    (uuid.UUID(int=1), "'00000000-0000-0000-0000-000000000001'::uuid"),
+    (Jsonb({"a": "'"}), "'{\"a\": \"''\"}'::jsonb"),
+    ([1, None], "ARRAY[1, NULL]"),
+    (Range(1, 5), "'[1,5)'"),
+]
+
+
+@pytest.mark.parametrize(("value", "text"), LITERALS, ids=lambda value: repr(value)[:40])
+def test_literal_is_written(value: Any, text: str) -> None:
+    assert literal(value) == text
+
+
+def test_literals_are_read_back_by_the_server(server: PostgresServer) -> None:
+    import headrace.postgres
+
+    with headrace.postgres.connect(server.url) as connection:
+        for value in ("it's", "a\\'b", "\\", "''", "E'x", "%s", b"\0'\\", -5, 1.5, float("inf"), [[1], [2]], True):
+            for conforming in ("on", "off"):
+                connection.execute(f"SET standard_conforming_strings = {conforming}")
+                assert connection.fetchval(f"SELECT {literal(value)}") == value
+        assert connection.fetchval(f"SELECT 1 -{literal(-1)}") == 2
+
+
+def test_statement_with_literals() -> None:
+    assert mogrify("a LIKE '%%' AND b = %s", ["x"]) == "a LIKE '%' AND b = 'x'"
+    assert mogrify("%(b)s, %(a)s", {"a": 1, "b": "%s"}) == "'%s', 1"
+    assert mogrify("100%", None) == "100%"
+    for sql, params in (("%s", []), ("%s", [1, 2]), ("%d", [1]), ("%(a)s", {"b": 1})):
+        with pytest.raises(ProgrammingError):
+            mogrify(sql, params)
+    with pytest.raises(DataError, match="NUL"):
+        mogrify("%s", ["\0"])
+
+
+def test_values_of_fields_are_cast() -> None:
+    assert adapted("%s, '%%', %s, %s", [Int4(1), 2, Int8(3)])[0] == "%s::integer, '%%', %s, %s::bigint"
+    assert adapted("%s", [[[Int4(1)], None]])[0] == "%s::integer[]"
+    assert adapted("%s", [{"a": "b"}], dictionaries=True)[0] == "%s::hstore"
+    assert adapted("%s", [{"a": "b"}])[0] == "%s"
+
+
+def test_range_of_naive_times_is_text() -> None:
+    naive, aware = datetime.datetime(2024, 1, 1), datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc)
+    assert adapted("%s", [Range(naive, None)])[1] == ["[2024-01-01 00:00:00,)"]
+    assert adapted("%s", [Range(aware, None)])[1] == [Range(aware, None)]
+
+
+@pytest.mark.parametrize("value", [{}, {"a": None}, {'"\\': "=>, ", "NULL": "NULL", "é\n": ""}], ids=repr)
+def test_hstore_is_read_back(value: dict[str, str | None]) -> None:
+    assert hstore.load(hstore.dump(value).encode()) == value
+
+
+def test_wrong_hstores_are_refused() -> None:
+    with pytest.raises(DataError):
+        hstore.load(b'"a"=>b')
+    with pytest.raises(DataError):
+        hstore.dump({"a": 1})  # type: ignore[dict-item]
