@@ -6,12 +6,15 @@
 use crate::args::Args;
 use crate::call::{Completion, PyCall, ResultShape};
 use crate::columns::Plan;
-use crate::errors;
+use crate::errors::{self, ClientError};
+use crate::params::PyValue;
 use crate::query::Query;
 use crate::sink::Settings;
 use headrace_connection::Driven;
 use headrace_core::protocol::Fatal;
-use headrace_core::{Column, Diagnostics, NextStep, Protocol, ReadBuffer, Room, Session, ValueKind, Verb, WriteBuffer};
+use headrace_core::{
+    Column, Diagnostics, Mismatch, NextStep, Protocol, ReadBuffer, Room, Session, ValueKind, Verb, WriteBuffer,
+};
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
 use std::any::Any;
@@ -48,6 +51,16 @@ pub trait Dialect: Sized + 'static {
     fn convert(machine: &Self::Machine, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query>;
     /// Returns true if a text has several statements.
     fn is_several(machine: &Self::Machine, sql: &str) -> bool;
+    /// A name as an identifier of a statement, whatever characters it has.
+    ///
+    /// # Errors
+    /// For a name that the session has no identifier for.
+    fn quote(machine: &Self::Machine, name: &str) -> Result<String, Mismatch>;
+    /// Appends a value as an SQL literal.
+    ///
+    /// # Errors
+    /// For a value that the database has no literal for.
+    fn write_literal(machine: &Self::Machine, value: &PyValue<'_>, out: &mut Vec<u8>) -> Result<(), ClientError>;
 }
 
 /// The destination of the data of a bulk transfer out of the server.
@@ -93,6 +106,10 @@ pub trait Engine: Session + Any + Debug + Send {
     fn convert(&self, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query>;
     /// [`Dialect::is_several`]
     fn is_several(&self, sql: &str) -> bool;
+    /// [`Dialect::quote`]
+    fn quote(&self, name: &str) -> Result<String, Mismatch>;
+    /// [`Dialect::write_literal`]
+    fn write_literal(&self, value: &PyValue<'_>, out: &mut Vec<u8>) -> Result<(), ClientError>;
     /// Queues the requests of a verb, and returns the tickets or futures of their results.
     ///
     /// # Errors
@@ -151,6 +168,14 @@ where
 
     fn is_several(&self, sql: &str) -> bool {
         D::is_several(self, sql)
+    }
+
+    fn quote(&self, name: &str) -> Result<String, Mismatch> {
+        D::quote(self, name)
+    }
+
+    fn write_literal(&self, value: &PyValue<'_>, out: &mut Vec<u8>) -> Result<(), ClientError> {
+        D::write_literal(self, value, out)
     }
 
     fn ask(

@@ -223,8 +223,13 @@ fn misfit(message: impl Into<String>) -> ClientError {
     Mismatch::wrong_type(message).into()
 }
 
-/// The text of a statement.
-pub struct Sql<'py>(pub Bound<'py, PyString>);
+/// A statement as a program gives it.
+pub enum Sql<'py> {
+    /// Its text.
+    Text(Bound<'py, PyString>),
+    /// What `headrace.sql` makes a text of for one database.
+    Composed(Bound<'py, PyAny>),
+}
 
 impl<'a, 'py> FromPyObject<'a, 'py> for Sql<'py> {
     type Error = PyErr;
@@ -232,20 +237,72 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Sql<'py> {
     #[inline]
     fn extract(given: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
         match given.cast::<PyString>() {
-            Ok(text) => Ok(Self(text.to_owned())),
-            Err(_) => Err(no_text(&given)),
+            Ok(text) => Ok(Self::Text(text.to_owned())),
+            Err(_) => Self::composed(given.to_owned()),
         }
     }
 }
 
-impl Sql<'_> {
-    /// The text.
+impl<'py> Sql<'py> {
+    #[cold]
+    fn composed(given: Bound<'py, PyAny>) -> PyResult<Self> {
+        let is_one = given.py().import("headrace.sql")?.call_method1("is_composed", (&given,))?;
+        if is_one.is_truthy()? { Ok(Self::Composed(given)) } else { Err(no_text(&given)) }
+    }
+
+    /// The text for a connection, and the parameters: those that were given, or those of a template.
     ///
     /// # Errors
-    /// ProgrammingError if it is not Unicode: it has a lone surrogate.
-    pub fn text(&self) -> PyResult<&str> {
-        self.0.to_str().map_err(|error| not_unicode(self.0.py(), &error))
+    /// What composing it raises.
+    #[inline]
+    pub fn with_params<W>(
+        self,
+        wire: &Bound<'py, W>,
+        params: Option<&Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyString>, Option<Bound<'py, PyAny>>)> {
+        match self {
+            Self::Text(text) => Ok((text, params.cloned())),
+            Self::Composed(composed) => compose(&composed, wire.as_any(), params),
+        }
     }
+
+    /// The text for a connection, of a statement that takes its parameters from elsewhere, which `with_params` says, or
+    /// has none.
+    ///
+    /// # Errors
+    /// What composing it raises.
+    #[inline]
+    pub fn text<W>(self, wire: &Bound<'py, W>, with_params: bool) -> PyResult<Bound<'py, PyString>> {
+        match self {
+            Self::Text(text) => Ok(text),
+            Self::Composed(composed) => {
+                let text = composed
+                    .py()
+                    .import("headrace.sql")?
+                    .call_method1("text_of", (&composed, wire.as_any(), with_params))?;
+                Ok(text.cast_into::<PyString>()?)
+            }
+        }
+    }
+}
+
+#[cold]
+fn compose<'py>(
+    composed: &Bound<'py, PyAny>,
+    wire: &Bound<'py, PyAny>,
+    params: Option<&Bound<'py, PyAny>>,
+) -> PyResult<(Bound<'py, PyString>, Option<Bound<'py, PyAny>>)> {
+    let made = composed.py().import("headrace.sql")?.call_method1("statement_of", (composed, wire, params))?;
+    let (text, params): (Bound<'py, PyString>, Option<Bound<'py, PyAny>>) = made.extract()?;
+    Ok((text, params))
+}
+
+/// The text of a statement as Rust has it.
+///
+/// # Errors
+/// ProgrammingError if it is not Unicode: it has a lone surrogate.
+pub fn utf8<'a>(text: &'a Bound<'_, PyString>) -> PyResult<&'a str> {
+    text.to_str().map_err(|error| not_unicode(text.py(), &error))
 }
 
 /// The exception for a statement that has no UTF-8.

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Generator
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from .. import defaults
 from .._native import ArrowBatch, ArrowResult, ArrowSink
@@ -16,6 +16,9 @@ from .cancelling import BlockingCancelling
 from .core import no_keywords
 from .cursor_base import Params
 
+if TYPE_CHECKING:
+    from ..sql import Statement
+
 R = TypeVar("R")
 
 
@@ -23,12 +26,14 @@ class BlockingArrowQueries(BlockingCancelling[R]):
     """What a connection has for programs that take record batches, tables or data frames instead of rows."""
 
     @abstractmethod
-    def _arrow_batches(self, sql: str, params: Params, sink: ArrowSink, timeout: float | None) -> Generator[ArrowBatch]:
+    def _arrow_batches(
+        self, sql: Statement, params: Params, sink: ArrowSink, timeout: float | None
+    ) -> Generator[ArrowBatch]:
         """The record batches of a query, through ``sink``, while they come."""
 
     def fetch_arrow(
         self,
-        sql: str,
+        sql: Statement,
         *args: Any,
         numeric: Numeric = "decimal",
         batch_rows: int = defaults.ARROW_BATCH_ROWS,
@@ -73,7 +78,7 @@ class BlockingArrowQueries(BlockingCancelling[R]):
 
     def fetch_arrow_table(
         self,
-        sql: str,
+        sql: Statement,
         *args: Any,
         numeric: Numeric = "decimal",
         timeout: float | None = None,
@@ -108,7 +113,7 @@ class BlockingArrowQueries(BlockingCancelling[R]):
 
     def fetch_df(
         self,
-        sql: str,
+        sql: Statement,
         *args: Any,
         numeric: Numeric = "decimal",
         timeout: float | None = None,
@@ -143,7 +148,7 @@ class BlockingArrowQueries(BlockingCancelling[R]):
 
     def fetch_polars(
         self,
-        sql: str,
+        sql: Statement,
         *args: Any,
         numeric: Numeric = "decimal",
         timeout: float | None = None,
@@ -179,7 +184,7 @@ class BlockingArrowQueries(BlockingCancelling[R]):
 
     def fetch_record_batch(
         self,
-        sql: str,
+        sql: Statement,
         *args: Any,
         numeric: Numeric = "decimal",
         batch_rows: int = defaults.ARROW_BATCH_ROWS,
@@ -225,7 +230,7 @@ class BlockingArrowQueries(BlockingCancelling[R]):
 
     def stream_arrow(
         self,
-        sql: str,
+        sql: Statement,
         *args: Any,
         numeric: Numeric = "decimal",
         batch_rows: int = defaults.ARROW_BATCH_ROWS,

@@ -8,7 +8,7 @@ import contextlib
 from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import partial
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import defaults
 from .._native import ArrowBatch, ArrowSink, Result
@@ -17,8 +17,12 @@ from .connection import BlockingConnection
 from .core import ExclusiveUse
 from .cursor_base import Params
 from .flows import ask
-from .limits import overdue
 from .received import Received, Receiving
+
+if TYPE_CHECKING:
+    from ..sql import Statement
+
+from .limits import overdue
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -55,12 +59,17 @@ def rows_of(reading: Reading, blocks: Generator[list[T]]) -> Generator[T]:
 class BlockingBlocks(Receiving[R], BlockingConnection[R]):
     """A connection that reads rows while they come."""
 
-    def _reading(self, sql: str) -> Reading:
+    def _reading(self, sql: Statement) -> Reading:
         """What a stream of this statement waits for."""
         return Reading()
 
     def stream(
-        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, timeout: float | None = None
+        self,
+        sql: Statement,
+        params: Params = None,
+        *,
+        fetch_size: int = defaults.FETCH_SIZE,
+        timeout: float | None = None,
     ) -> Iterator[R]:
         """Executes a query and returns its rows one by one, in bounded memory, while they are received.
 
@@ -88,7 +97,12 @@ class BlockingBlocks(Receiving[R], BlockingConnection[R]):
         return self._watched(reading, rows_of(reading, blocks))
 
     def stream_blocks(
-        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, timeout: float | None = None
+        self,
+        sql: Statement,
+        params: Params = None,
+        *,
+        fetch_size: int = defaults.FETCH_SIZE,
+        timeout: float | None = None,
     ) -> Generator[list[R]]:
         """Executes a query and returns its rows in lists, in bounded memory: :meth:`stream` without the cost of a step
         for each row.
@@ -115,7 +129,7 @@ class BlockingBlocks(Receiving[R], BlockingConnection[R]):
         return self._stream_into(None, sql, params, fetch_size, timeout)
 
     def _stream_into(
-        self, received: Received | None, sql: str, params: Params, fetch_size: int, timeout: float | None
+        self, received: Received | None, sql: Statement, params: Params, fetch_size: int, timeout: float | None
     ) -> Generator[list[R]]:
         """The blocks of a stream; of a cursor that streams, with ``received``, without its row factory."""
         reading = self._reading(sql)
@@ -127,7 +141,7 @@ class BlockingBlocks(Receiving[R], BlockingConnection[R]):
 
     def _blocks_of(
         self,
-        sql: str,
+        sql: Statement,
         params: Params,
         size: int,
         reading: Reading,
@@ -140,7 +154,9 @@ class BlockingBlocks(Receiving[R], BlockingConnection[R]):
         left = partial(self._rows_left, size, received)
         return self._occupying(lambda: core.stream_request(sql, params, size), reading, timeout, made, left)
 
-    def _arrow_batches(self, sql: str, params: Params, sink: ArrowSink, timeout: float | None) -> Generator[ArrowBatch]:
+    def _arrow_batches(
+        self, sql: Statement, params: Params, sink: ArrowSink, timeout: float | None
+    ) -> Generator[ArrowBatch]:
         core: Any = self._core
         reading = self._reading(sql)
         batches = self._occupying(

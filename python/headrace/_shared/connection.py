@@ -9,7 +9,7 @@ import time
 from collections import deque
 from collections.abc import Generator, Iterable
 from types import TracebackType
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from .. import defaults, errors
 from .._native import Result
@@ -25,7 +25,12 @@ from .limits import until
 from .modes import IsolationLevel, ResetMode
 from .pipeline import Pipeline
 from .transactions import Block
-from .waiting import is_interrupted, result_of
+from .waiting import result_of
+
+if TYPE_CHECKING:
+    from ..sql import Statement
+
+from .waiting import is_interrupted
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -40,7 +45,7 @@ class BlockingCursors(Protocol[C_co]):
 
     @property
     def _cursor_type(self) -> type[C_co]: ...
-    def _script(self, cursor: BlockingCursor[Any], sql: str, timeout: float | None) -> None: ...
+    def _script(self, cursor: BlockingCursor[Any], sql: Statement, timeout: float | None) -> None: ...
 
 
 class BlockingConnection(BlockingArrowQueries[R]):
@@ -53,7 +58,9 @@ class BlockingConnection(BlockingArrowQueries[R]):
 
     # statements
 
-    def execute(self: BlockingCursors[C_co], sql: str, params: Params = None, *, timeout: float | None = None) -> C_co:
+    def execute(
+        self: BlockingCursors[C_co], sql: Statement, params: Params = None, *, timeout: float | None = None
+    ) -> C_co:
         """Executes one statement on a new cursor. In a pipeline, sends it without waiting.
 
         Args:
@@ -74,7 +81,7 @@ class BlockingConnection(BlockingArrowQueries[R]):
 
     def executemany(
         self: BlockingCursors[C_co],
-        sql: str,
+        sql: Statement,
         rows: ParameterRows,
         *,
         returning: bool = False,
@@ -103,7 +110,7 @@ class BlockingConnection(BlockingArrowQueries[R]):
         cursor = self._cursor_type(self, self.row_factory)
         return cursor.executemany(sql, rows, returning=returning, timeout=timeout)
 
-    def fetchmany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
+    def fetchmany(self, sql: Statement, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
         """Executes a query for every row of parameters, pipelined.
 
         Args:
@@ -147,7 +154,7 @@ class BlockingConnection(BlockingArrowQueries[R]):
 
     # queries
 
-    def _script(self, cursor: BlockingCursor[Any], sql: str, timeout: float | None) -> None:
+    def _script(self, cursor: BlockingCursor[Any], sql: Statement, timeout: float | None) -> None:
         """Executes text without parameters; the results are those of the cursor."""
         core = self._core
         if core.pipelines and (pipeline := core.pipeline()) is not None:
@@ -166,7 +173,7 @@ class BlockingConnection(BlockingArrowQueries[R]):
             raise
 
     def _rows(
-        self, factory: RowFactory[T], sql: str, args: tuple[Any, ...], timeout: float | None, first: bool = False
+        self, factory: RowFactory[T], sql: Statement, args: tuple[Any, ...], timeout: float | None, first: bool = False
     ) -> list[T]:
         core = self._core
         if core.timing or (core.pipelines and core.pipeline() is not None):
@@ -186,7 +193,7 @@ class BlockingConnection(BlockingArrowQueries[R]):
         cursor._take(result)
         return cursor._all()
 
-    def fetch(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> list[R]:
+    def fetch(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> list[R]:
         """Executes a query and returns all of its rows.
 
         Args:
@@ -207,7 +214,7 @@ class BlockingConnection(BlockingArrowQueries[R]):
             raise no_keywords("fetch", named)
         return self._rows(self.row_factory, sql, args, timeout)
 
-    def fetchrow(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> R | None:
+    def fetchrow(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> R | None:
         """Executes a query and returns its first row.
 
         Args:
@@ -229,7 +236,7 @@ class BlockingConnection(BlockingArrowQueries[R]):
         rows = self._rows(self.row_factory, sql, args, timeout, True)
         return rows[0] if rows else None
 
-    def fetchval(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
+    def fetchval(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
         """Executes a query and returns the first value of its first row.
 
         Args:

@@ -9,7 +9,7 @@ import threading
 from abc import abstractmethod
 from collections import deque
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .._native import ArrowSink, Wire, after_fork_in_child
 from ..errors import Error, InterfaceError
@@ -19,6 +19,9 @@ from .cursor_base import Column, Params
 from .flows import PendingRequest
 from .limits import Limit, seconds_left
 from .transactions import Transactions
+
+if TYPE_CHECKING:
+    from ..sql import Statement
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=after_fork_in_child)
@@ -123,23 +126,23 @@ class Core(Transactions):
     # statements
 
     @abstractmethod
-    def submit(self, sql: str, params: Params) -> PendingRequest[Any]:
+    def submit(self, sql: Statement, params: Params) -> PendingRequest[Any]:
         """Queues one statement."""
 
     @abstractmethod
-    def submit_first(self, sql: str, params: Params) -> PendingRequest[Any]:
+    def submit_first(self, sql: Statement, params: Params) -> PendingRequest[Any]:
         """Queues one statement of whose result only the first row is kept."""
 
     @abstractmethod
-    def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> PendingRequest[Any]:
+    def submit_arrow(self, sql: Statement, params: Params, arrow: ArrowSink) -> PendingRequest[Any]:
         """Queues one statement whose rows become Arrow record batches."""
 
     @abstractmethod
-    def submit_batch(self, sql: str, rows: ParameterRows, returning: bool) -> PendingRequest[Any]:
+    def submit_batch(self, sql: Statement, rows: ParameterRows, returning: bool) -> PendingRequest[Any]:
         """Queues a batch."""
 
     @abstractmethod
-    def submit_script(self, sql: str) -> PendingRequest[Any]:
+    def submit_script(self, sql: Statement) -> PendingRequest[Any]:
         """Queues text without parameters: one statement, or several."""
 
     def withdraw(self, interrupt: BaseException | None = None) -> None:
@@ -207,12 +210,12 @@ class Core(Transactions):
                 break
         return pipeline.left
 
-    def submit_pipelined(self, pipeline: Pipelined, sql: str, params: Params) -> PendingRequest[Any]:
+    def submit_pipelined(self, pipeline: Pipelined, sql: Statement, params: Params) -> PendingRequest[Any]:
         """Queues one statement of a pipeline."""
         return self.submit(sql, params)
 
     def submit_batch_pipelined(
-        self, pipeline: Pipelined, sql: str, rows: ParameterRows, returning: bool
+        self, pipeline: Pipelined, sql: Statement, rows: ParameterRows, returning: bool
     ) -> PendingRequest[Any]:
         """Queues a batch of a pipeline."""
         return self.submit_batch(sql, rows, returning)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import defaults
 from ..errors import DatabaseError, InterfaceError, NotSupportedError
@@ -17,6 +17,9 @@ from .arrow import Numeric, arrow_sink
 from .cursor_base import CursorBase, Params
 from .limits import Limit
 from .modes import ScrollMode
+
+if TYPE_CHECKING:
+    from ..sql import Statement
 
 R = TypeVar("R")
 Self = TypeVar("Self", bound="BlockingCursor[Any]")
@@ -38,10 +41,10 @@ class BlockingCursor(CursorBase[R]):
         """The connection to which the cursor belongs."""
         return self._connection
 
-    def _script(self, sql: str) -> None:
+    def _script(self, sql: Statement) -> None:
         self._connection._script(self, sql, None)
 
-    def execute(self: Self, sql: str, params: Params = None, *, timeout: float | None = None) -> Self:
+    def execute(self: Self, sql: Statement, params: Params = None, *, timeout: float | None = None) -> Self:
         """Executes one statement. In a pipeline, sends it without waiting.
 
         Opens a transaction if none is open, unless the connection is in autocommit. A call that is interrupted, or a
@@ -91,7 +94,7 @@ class BlockingCursor(CursorBase[R]):
 
     def execute_arrow(
         self: Self,
-        sql: str,
+        sql: Statement,
         params: Params = None,
         *,
         numeric: Numeric = "decimal",
@@ -145,7 +148,7 @@ class BlockingCursor(CursorBase[R]):
         return self
 
     def executemany(
-        self: Self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
+        self: Self, sql: Statement, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
     ) -> Self:
         """Executes one statement for every row of parameters: all rows are applied, or none.
 
@@ -176,7 +179,7 @@ class BlockingCursor(CursorBase[R]):
         with self._connection._whole_batch(timeout):
             return self._executemany(sql, rows, returning, timeout)
 
-    def _executemany(self: Self, sql: str, rows: ParameterRows, returning: bool, timeout: float | None) -> Self:
+    def _executemany(self: Self, sql: Statement, rows: ParameterRows, returning: bool, timeout: float | None) -> Self:
         core = self._core
         started = time.perf_counter_ns() if core.timing else 0
         self._clear()

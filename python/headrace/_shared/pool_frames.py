@@ -6,11 +6,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from contextlib import AbstractContextManager
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from .._native import ArrowResult
 from .arrow import Numeric, frame_maker, polars_maker, table_maker
 from .core import no_keywords
+
+if TYPE_CHECKING:
+    from ..sql import Statement
 
 
 class PoolFrames:
@@ -20,14 +23,14 @@ class PoolFrames:
     def connection(self, timeout: float | None = None) -> AbstractContextManager[Any]:
         """Opens a block with a connection."""
 
-    def _rows(self, sql: str, args: tuple[Any, ...], numeric: Numeric, timeout: float | None) -> ArrowResult:
+    def _rows(self, sql: Statement, args: tuple[Any, ...], numeric: Numeric, timeout: float | None) -> ArrowResult:
         # The connection is back before a table or a frame is made of the rows.
         with self.connection() as connection:
             return connection.fetch_arrow(sql, *args, numeric=numeric, timeout=timeout)  # type: ignore[no-any-return]
 
     def fetch_arrow_table(
         self,
-        sql: str,
+        sql: Statement,
         *args: Any,
         numeric: Numeric = "decimal",
         timeout: float | None = None,
@@ -64,7 +67,7 @@ class PoolFrames:
 
     def fetch_df(
         self,
-        sql: str,
+        sql: Statement,
         *args: Any,
         numeric: Numeric = "decimal",
         timeout: float | None = None,
@@ -101,7 +104,7 @@ class PoolFrames:
 
     def fetch_polars(
         self,
-        sql: str,
+        sql: Statement,
         *args: Any,
         numeric: Numeric = "decimal",
         timeout: float | None = None,

@@ -5,12 +5,15 @@
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from ..types import ParameterRows
 from .core import no_keywords
 from .cursor_base import Params
 from .protocols import ConnectionProtocol, CursorProtocol
+
+if TYPE_CHECKING:
+    from ..sql import Statement
 
 R = TypeVar("R")
 
@@ -26,7 +29,9 @@ class Lends(Protocol[R]):
 class PoolQueries:
     """What a pool has for programs that execute one statement."""
 
-    def execute(self: Lends[R], sql: str, params: Params = None, *, timeout: float | None = None) -> CursorProtocol[R]:
+    def execute(
+        self: Lends[R], sql: Statement, params: Params = None, *, timeout: float | None = None
+    ) -> CursorProtocol[R]:
         """Executes one statement on a connection of the pool. It is a transaction of its own, which is committed.
 
         Args:
@@ -51,7 +56,7 @@ class PoolQueries:
 
     def executemany(
         self: Lends[R],
-        sql: str,
+        sql: Statement,
         rows: ParameterRows,
         *,
         returning: bool = False,
@@ -81,7 +86,7 @@ class PoolQueries:
         with self.connection() as connection:
             return connection.executemany(sql, rows, returning=returning, timeout=timeout)
 
-    def fetch(self: Lends[R], sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> list[R]:
+    def fetch(self: Lends[R], sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> list[R]:
         """Executes a query on a connection of the pool and returns all of its rows.
 
         It is a transaction of its own, which is committed.
@@ -108,7 +113,9 @@ class PoolQueries:
         with self.connection() as connection:
             return connection.fetch(sql, *args, timeout=timeout)
 
-    def fetchrow(self: Lends[R], sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> R | None:
+    def fetchrow(
+        self: Lends[R], sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn
+    ) -> R | None:
         """Executes a query on a connection of the pool and returns its first row.
 
         It is a transaction of its own, which is committed.
@@ -135,7 +142,7 @@ class PoolQueries:
         with self.connection() as connection:
             return connection.fetchrow(sql, *args, timeout=timeout)
 
-    def fetchval(self: Lends[R], sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
+    def fetchval(self: Lends[R], sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
         """Executes a query on a connection of the pool and returns the first value of its first row.
 
         It is a transaction of its own, which is committed.

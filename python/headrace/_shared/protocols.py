@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Any, NoReturn, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar, overload
 
 from .. import defaults
 from .._native import ArrowResult
@@ -19,6 +19,9 @@ from .cursor_base import Column, Params
 from .modes import CommonIsolation, ResetMode, ScrollMode
 from .pipeline import Pipeline
 from .pool_settings import PoolStats
+
+if TYPE_CHECKING:
+    from ..sql import Statement
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -54,13 +57,13 @@ class CursorProtocol(Protocol[R]):
         """The columns of the result, or None if the last statement returned no rows."""
         ...
 
-    def execute(self: Self, sql: str, params: Params = None, *, timeout: float | None = None) -> Self:
+    def execute(self: Self, sql: Statement, params: Params = None, *, timeout: float | None = None) -> Self:
         """Executes one statement."""
         ...
 
     def execute_arrow(
         self: Self,
-        sql: str,
+        sql: Statement,
         params: Params = None,
         *,
         numeric: Numeric = "decimal",
@@ -72,7 +75,7 @@ class CursorProtocol(Protocol[R]):
         ...
 
     def executemany(
-        self: Self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
+        self: Self, sql: Statement, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
     ) -> Self:
         """Executes one statement for every row of parameters: all rows are applied, or none."""
         ...
@@ -209,23 +212,23 @@ class ConnectionProtocol(Protocol[R]):
         """Opens a cursor."""
         ...
 
-    def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> CursorProtocol[R]:
+    def execute(self, sql: Statement, params: Params = None, *, timeout: float | None = None) -> CursorProtocol[R]:
         """Executes one statement on a new cursor."""
         ...
 
     def executemany(
-        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
+        self, sql: Statement, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
     ) -> CursorProtocol[R]:
         """Executes one statement for every row of parameters, on a new cursor: all rows are applied, or none."""
         ...
 
-    def fetch(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> list[R]:
+    def fetch(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> list[R]:
         """Executes a query and returns all of its rows."""
         ...
 
     def fetch_arrow(
         self,
-        sql: str,
+        sql: Statement,
         *args: Any,
         numeric: Numeric = "decimal",
         batch_rows: int = defaults.ARROW_BATCH_ROWS,
@@ -237,26 +240,26 @@ class ConnectionProtocol(Protocol[R]):
         ...
 
     def fetch_arrow_table(
-        self, sql: str, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
+        self, sql: Statement, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
     ) -> Any:
         """Executes a query and returns its rows as a table of pyarrow."""
         ...
 
     def fetch_df(
-        self, sql: str, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
+        self, sql: Statement, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
     ) -> Any:
         """Executes a query and returns its rows as a data frame of pandas."""
         ...
 
     def fetch_polars(
-        self, sql: str, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
+        self, sql: Statement, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
     ) -> Any:
         """Executes a query and returns its rows as a data frame of polars."""
         ...
 
     def fetch_record_batch(
         self,
-        sql: str,
+        sql: Statement,
         *args: Any,
         numeric: Numeric = "decimal",
         batch_rows: int = defaults.ARROW_BATCH_ROWS,
@@ -267,15 +270,15 @@ class ConnectionProtocol(Protocol[R]):
         """Executes a query and returns its rows as a reader of pyarrow."""
         ...
 
-    def fetchmany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
+    def fetchmany(self, sql: Statement, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
         """Executes a query for every row of parameters, pipelined."""
         ...
 
-    def fetchrow(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> R | None:
+    def fetchrow(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> R | None:
         """Executes a query and returns its first row."""
         ...
 
-    def fetchval(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
+    def fetchval(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
         """Executes a query and returns the first value of its first row."""
         ...
 
@@ -314,13 +317,13 @@ class ConnectionProtocol(Protocol[R]):
         """Rolls the open transaction back."""
         ...
 
-    def stream(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Iterator[R]:
+    def stream(self, sql: Statement, params: Params = None, *, timeout: float | None = None) -> Iterator[R]:
         """Executes a query and returns its rows one by one, in bounded memory."""
         ...
 
     def stream_arrow(
         self,
-        sql: str,
+        sql: Statement,
         *args: Any,
         numeric: Numeric = "decimal",
         batch_rows: int = defaults.ARROW_BATCH_ROWS,
@@ -331,7 +334,9 @@ class ConnectionProtocol(Protocol[R]):
         """Executes a query and returns its rows as Arrow record batches while they are received, in bounded memory."""
         ...
 
-    def stream_blocks(self, sql: str, params: Params = None, *, timeout: float | None = None) -> Iterator[list[R]]:
+    def stream_blocks(
+        self, sql: Statement, params: Params = None, *, timeout: float | None = None
+    ) -> Iterator[list[R]]:
         """Executes a query and returns its rows in lists, in bounded memory."""
         ...
 
@@ -390,42 +395,42 @@ class PoolProtocol(Protocol[C]):
         """Replaces every connection, for example after a failover."""
         ...
 
-    def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> CursorProtocol[Any]:
+    def execute(self, sql: Statement, params: Params = None, *, timeout: float | None = None) -> CursorProtocol[Any]:
         """Executes one statement on a connection of the pool."""
         ...
 
     def executemany(
-        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
+        self, sql: Statement, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
     ) -> CursorProtocol[Any]:
         """Executes one statement for every row of parameters on a connection of the pool."""
         ...
 
-    def fetch(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> list[Any]:
+    def fetch(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> list[Any]:
         """Executes a query on a connection of the pool and returns all of its rows."""
         ...
 
-    def fetchrow(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
+    def fetchrow(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
         """Executes a query on a connection of the pool and returns its first row."""
         ...
 
-    def fetchval(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
+    def fetchval(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
         """Executes a query on a connection of the pool and returns the first value of its first row."""
         ...
 
     def fetch_arrow_table(
-        self, sql: str, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
+        self, sql: Statement, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
     ) -> Any:
         """Executes a query on a connection of the pool and returns its rows as a table of pyarrow."""
         ...
 
     def fetch_df(
-        self, sql: str, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
+        self, sql: Statement, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
     ) -> Any:
         """Executes a query on a connection of the pool and returns its rows as a data frame of pandas."""
         ...
 
     def fetch_polars(
-        self, sql: str, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
+        self, sql: Statement, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
     ) -> Any:
         """Executes a query on a connection of the pool and returns its rows as a data frame of polars."""
         ...

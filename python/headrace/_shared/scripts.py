@@ -4,10 +4,13 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..types import ParameterRows
 from .connection import BlockingConnection, BlockingCursors, C_co
+
+if TYPE_CHECKING:
+    from ..sql import Statement
 
 R = TypeVar("R")
 
@@ -15,7 +18,7 @@ R = TypeVar("R")
 class BlockingScripts(BlockingConnection[R]):
     """A connection to a server that takes several statements in one text, and a batch of queries."""
 
-    def executescript(self: BlockingCursors[C_co], sql: str, *, timeout: float | None = None) -> C_co:
+    def executescript(self: BlockingCursors[C_co], sql: Statement, *, timeout: float | None = None) -> C_co:
         """Executes text without parameters: one statement, or several, separated by semicolons. MySQL and MariaDB take
         several with ``multi_statements=True``.
 
@@ -36,7 +39,7 @@ class BlockingScripts(BlockingConnection[R]):
         self._script(cursor, sql, timeout)
         return cursor
 
-    def fetchmany(self, sql: str, rows: ParameterRows, *, timeout: float | None = None) -> list[R]:
+    def fetchmany(self, sql: Statement, rows: ParameterRows, *, timeout: float | None = None) -> list[R]:
         cursor = self._cursor_type(self, self.row_factory)
         core: Any = self._core
         try:

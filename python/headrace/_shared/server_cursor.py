@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from ..errors import NotSupportedError
 from ..types import ParameterRows
@@ -14,6 +14,9 @@ from .cursor import BlockingCursor
 from .cursor_base import Params
 from .modes import ScrollMode
 from .server_cursor_base import ServerCursorBase
+
+if TYPE_CHECKING:
+    from ..sql import Statement
 
 R = TypeVar("R")
 Self = TypeVar("Self", bound="BlockingServerCursor[Any]")
@@ -24,7 +27,7 @@ class BlockingServerCursor(ServerCursorBase, BlockingCursor[R]):
 
     _has_arrow = False
 
-    def execute(self: Self, sql: str, params: Params = None, *, timeout: float | None = None) -> Self:
+    def execute(self: Self, sql: Statement, params: Params = None, *, timeout: float | None = None) -> Self:
         """Opens the cursor for a query.
 
         Args:
@@ -45,7 +48,7 @@ class BlockingServerCursor(ServerCursorBase, BlockingCursor[R]):
         return self
 
     def executemany(
-        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
+        self, sql: Statement, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
     ) -> NoReturn:
         """Raises NotSupportedError: a cursor that stays open on the server cannot execute batches.
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .cursor_base import CursorBase, Params
 from .flows import Flow
+
+if TYPE_CHECKING:
+    from ..sql import Statement
 
 
 class ServerCursorBase(CursorBase[Any]):
     """A cursor whose rows are fetched on demand. The database's own class has the flows."""
 
-    def _opening(self, sql: str, params: Params) -> Flow[None]:
+    def _opening(self, sql: Statement, params: Params) -> Flow[None]:
         """Opens it for a query."""
         raise NotImplementedError
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from .. import defaults
 from ..errors import NotSupportedError
@@ -16,6 +16,9 @@ from .cursor import BlockingCursor
 from .cursor_base import Column, Params
 from .modes import ScrollMode
 from .received import Received
+
+if TYPE_CHECKING:
+    from ..sql import Statement
 
 R = TypeVar("R")
 Self = TypeVar("Self", bound="BlockingStreamCursor[Any]")
@@ -34,7 +37,7 @@ class BlockingStreamCursor(BlockingCursor[R]):
         self._passed = 0
         """Rows of the blocks before the present one."""
 
-    def _begun(self, received: Received, sql: str, params: Params, timeout: float | None) -> Generator[list[Any]]:
+    def _begun(self, received: Received, sql: Statement, params: Params, timeout: float | None) -> Generator[list[Any]]:
         """The blocks of a statement that begins to be executed."""
         return self._connection._stream_into(received, sql, params, self.itersize, timeout)  # type: ignore[no-any-return]
 
@@ -47,7 +50,7 @@ class BlockingStreamCursor(BlockingCursor[R]):
     def rownumber(self) -> int | None:
         return None if self._rows is None else self._passed + self._position
 
-    def execute(self: Self, sql: str, params: Params = None, *, timeout: float | None = None) -> Self:
+    def execute(self: Self, sql: Statement, params: Params = None, *, timeout: float | None = None) -> Self:
         """Executes one statement, and receives the first block of its rows.
 
         Args:
@@ -81,7 +84,7 @@ class BlockingStreamCursor(BlockingCursor[R]):
         return self
 
     def executemany(
-        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
+        self, sql: Statement, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
     ) -> NoReturn:
         """Raises NotSupportedError: a cursor that streams cannot execute batches.
 

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from .._native import Result
 from .._shared.arguments import checked_callable
@@ -21,6 +21,9 @@ from .cursor import Cursor, ServerCursor, StreamCursor
 from .largeobject import LargeObject
 from .lobs import Locator, creating, loading, opening, storing
 from .settings import CubridIsolation
+
+if TYPE_CHECKING:
+    from ..sql import Statement
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -99,7 +102,7 @@ class Connection(CubridBase[R], BlockingBlocks[R]):
             return ServerCursor(self, factory, withhold)
         return StreamCursor(self, factory) if stream else Cursor(self, factory)
 
-    def generated_keys(self, sql: str, params: Params = None, *, timeout: float | None = None) -> list[Any]:
+    def generated_keys(self, sql: Statement, params: Params = None, *, timeout: float | None = None) -> list[Any]:
         """Executes an INSERT, and returns the values that it has generated for an AUTO_INCREMENT column, of all of its
         rows. It takes a round trip more than :meth:`execute`; outside of a transaction two.
 
@@ -140,7 +143,7 @@ class Connection(CubridBase[R], BlockingBlocks[R]):
         """
         return self._rows_of(self._core.execute_batch(statements), timeout)
 
-    def plan(self, sql: str, *, timeout: float | None = None) -> str:
+    def plan(self, sql: Statement, *, timeout: float | None = None) -> str:
         """Returns the plan that the server makes for a statement, which is not executed.
 
         Args:
@@ -157,7 +160,7 @@ class Connection(CubridBase[R], BlockingBlocks[R]):
         """
         return self._run(self._core.plan(sql), timeout)
 
-    def parameter_types(self, sql: str, *, timeout: float | None = None) -> list[Column]:
+    def parameter_types(self, sql: Statement, *, timeout: float | None = None) -> list[Column]:
         """Returns the types that the server expects for the parameters of a statement, which is prepared and not
         executed. Values of other types are converted to them, if they can be.
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import Any, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from .._native import ArrowSink, Columns, CubridWire, Result
 from .._shared.arguments import checked_rows, checked_text, checked_whole
 from .._shared.cancel_requests import MessageRequest
+from .._shared.composing import composed_text
 from .._shared.core import Core
 from .._shared.cursor_base import Column, Params, columns_of
 from .._shared.flows import Flow, PendingRequest, each
@@ -23,6 +24,9 @@ from ..types import ParameterRows, TypeCode
 from . import resets
 from .names import NAMES
 from .settings import CODECS, ISOLATION_LEVELS, ConnectOptions, CubridIsolation, isolation
+
+if TYPE_CHECKING:
+    from ..sql import Statement
 
 CHARSET_NUMBERS: Final = {3: "iso88591", 4: "euckr", 5: "utf8"}
 """The character sets of databases by their numbers in the catalogue."""
@@ -212,7 +216,7 @@ class CubridCore(Core):
         result = yield self.wire.last_insert_id()
         return result.generated  # type: ignore[no-any-return]
 
-    def generated_keys(self, sql: str, params: Params) -> Flow[list[Any]]:
+    def generated_keys(self, sql: Statement, params: Params) -> Flow[list[Any]]:
         """The values that an INSERT generates, of all of its rows."""
         result: Result = yield self.wire.generated_keys(sql, params, begin=self.begins)
         return [row[0] for row in result.rows or ()]
@@ -244,12 +248,12 @@ class CubridCore(Core):
         result: Result = yield self.wire.schema_info(number, name, other, patterns)
         return result
 
-    def plan(self, sql: str) -> Flow[str]:
+    def plan(self, sql: Statement) -> Flow[str]:
         """The plan of a statement, as text."""
-        result = yield self.wire.plan(checked_text(sql, "SQL"))
+        result = yield self.wire.plan(composed_text(self.wire, sql))
         return str(result.rows[0][0])
 
-    def parameter_types(self, sql: str) -> Flow[list[Column]]:
+    def parameter_types(self, sql: Statement) -> Flow[list[Column]]:
         """The types that the server expects for the parameters of a statement."""
         result: Result = yield self.wire.parameter_types(sql)
         return self.describe(columns_of(result))
@@ -261,13 +265,13 @@ class CubridCore(Core):
 
     # statements
 
-    def submit(self, sql: str, params: Params) -> PendingRequest[Result]:
+    def submit(self, sql: Statement, params: Params) -> PendingRequest[Result]:
         return self.wire.execute(sql, params, self.begins)
 
-    def submit_first(self, sql: str, params: Params) -> PendingRequest[Result]:
+    def submit_first(self, sql: Statement, params: Params) -> PendingRequest[Result]:
         return self.wire.execute(sql, params, self.begins, True)
 
-    def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> PendingRequest[Result]:
+    def submit_arrow(self, sql: Statement, params: Params, arrow: ArrowSink) -> PendingRequest[Result]:
         return self.wire.execute(sql, params, begin=self.begins, arrow=arrow)
 
     def cancel_request(self, password: str | None) -> MessageRequest | None:
@@ -281,16 +285,16 @@ class CubridCore(Core):
             self.wire_options["tcp"], self.wire.cancel_message(), CANCEL_ANSWER_BYTES, check_cancelled
         )
 
-    def stream_request(self, sql: str, params: Params, size: int, arrow: ArrowSink | None = None) -> partial[Any]:
+    def stream_request(self, sql: Statement, params: Params, size: int, arrow: ArrowSink | None = None) -> partial[Any]:
         """What queues one statement whose rows are taken in blocks while they come."""
         return partial(self.wire.execute, sql, params, begin=self.begins, block=size, arrow=arrow)
 
-    def submit_batch(self, sql: str, rows: ParameterRows, returning: bool) -> PendingRequest[Result]:
+    def submit_batch(self, sql: Statement, rows: ParameterRows, returning: bool) -> PendingRequest[Result]:
         if returning:
             raise NotSupportedError("CUBRID has no RETURNING, so a batch returns no rows")
         return self.wire.execute_batch(sql, rows, begin=self.begins)
 
-    def submit_script(self, sql: str) -> PendingRequest[Result]:
+    def submit_script(self, sql: Statement) -> PendingRequest[Result]:
         """Queues one statement without parameters."""
         return self.submit(sql, None)
 

@@ -7,7 +7,7 @@ these are the next ones (``BrokerInfo::seeks`` in the engine): their pages are f
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from .._native import Result
 from .._shared.arguments import checked_whole, row_maker
@@ -16,6 +16,9 @@ from .._shared.flows import Flow
 from .._shared.server_cursor_base import ServerCursorBase
 from ..errors import InvalidCursorName, ProgrammingError
 from ..rows import tuple_row
+
+if TYPE_CHECKING:
+    from ..sql import Statement
 
 KEPT_ROWS: Final = 256
 """The most rows that are taken at a time from pages that are kept."""
@@ -37,7 +40,7 @@ class Declared(ServerCursorBase):
 
     # opening and closing
 
-    def _opening(self, sql: str, params: Params) -> Flow[None]:
+    def _opening(self, sql: Statement, params: Params) -> Flow[None]:
         self._check()
         yield from self._closing()
         core = self._core

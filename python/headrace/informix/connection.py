@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import partial
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from .. import defaults
 from .._native import ArrowBatch, ArrowSink, Result
@@ -24,6 +24,9 @@ from .largeobject import LargeObject
 from .lobs import LobMode, Locator, creating, opening
 from .settings import InformixIsolation
 from .streams import Stream
+
+if TYPE_CHECKING:
+    from ..sql import Statement
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -82,7 +85,7 @@ class Connection(InformixBase[R], BlockingConnection[R]):
 
     def stream(
         self,
-        sql: str,
+        sql: Statement,
         params: Params = None,
         *,
         fetch_bytes: int = defaults.INFORMIX_FETCH_BYTES,
@@ -117,7 +120,7 @@ class Connection(InformixBase[R], BlockingConnection[R]):
 
     def stream_blocks(
         self,
-        sql: str,
+        sql: Statement,
         params: Params = None,
         *,
         fetch_bytes: int = defaults.INFORMIX_FETCH_BYTES,
@@ -149,12 +152,14 @@ class Connection(InformixBase[R], BlockingConnection[R]):
         """
         return self._declared(sql, params, fetch_bytes, timeout, partial(lists_of, self.row_factory))
 
-    def _arrow_batches(self, sql: str, params: Params, sink: ArrowSink, timeout: float | None) -> Generator[ArrowBatch]:
+    def _arrow_batches(
+        self, sql: Statement, params: Params, sink: ArrowSink, timeout: float | None
+    ) -> Generator[ArrowBatch]:
         return self._declared(sql, params, defaults.INFORMIX_FETCH_BYTES, timeout, partial(batches_of, sink), sink)
 
     def _declared(
         self,
-        sql: str,
+        sql: Statement,
         params: Params,
         fetch_bytes: int,
         timeout: float | None,

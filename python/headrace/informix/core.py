@@ -10,7 +10,7 @@ import os
 import re
 import socket
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from .._native import ArrowSink, Columns, InformixWire, Result
 from .._shared.arguments import checked_text
@@ -25,6 +25,9 @@ from ..types import ParameterRows, TypeCode
 from . import resets
 from .names import NAMES
 from .settings import ISOLATION_LEVELS, ConnectOptions, InformixIsolation, isolation, lock_mode
+
+if TYPE_CHECKING:
+    from ..sql import Statement
 
 URGENT_LOOK: Final = 0.02
 """Seconds between two looks at whether the server has read the last urgent byte."""
@@ -105,21 +108,21 @@ class InformixCore(Core):
 
     # statements
 
-    def submit(self, sql: str, params: Params) -> PendingRequest[Result]:
+    def submit(self, sql: Statement, params: Params) -> PendingRequest[Result]:
         return self.wire.execute(sql, params, self.begins)
 
-    def submit_first(self, sql: str, params: Params) -> PendingRequest[Result]:
+    def submit_first(self, sql: Statement, params: Params) -> PendingRequest[Result]:
         return self.wire.execute(sql, params, self.begins, True)
 
-    def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> PendingRequest[Result]:
+    def submit_arrow(self, sql: Statement, params: Params, arrow: ArrowSink) -> PendingRequest[Result]:
         return self.wire.execute(sql, params, begin=self.begins, arrow=arrow)
 
-    def submit_batch(self, sql: str, rows: ParameterRows, returning: bool) -> PendingRequest[Result]:
+    def submit_batch(self, sql: Statement, rows: ParameterRows, returning: bool) -> PendingRequest[Result]:
         if returning:
             raise NotSupportedError("Informix has no RETURNING, so a batch returns no rows")
         return self.wire.execute_batch(sql, rows, begin=self.begins)
 
-    def submit_script(self, sql: str) -> PendingRequest[Result]:
+    def submit_script(self, sql: Statement) -> PendingRequest[Result]:
         """Queues one statement without parameters."""
         return self.submit(sql, None)
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import defaults
 from .._native import Result
 from .._shared.arguments import checked_text, checked_whole, row_maker
+from .._shared.composing import composed
 from .._shared.cursor_base import Params, columns_of
 from .._shared.flows import Flow
 from .._shared.server_cursor_base import ServerCursorBase
 from ..errors import InterfaceError, NotSupportedError, ProgrammingError
 from ..rows import tuple_row
+
+if TYPE_CHECKING:
+    from ..sql import Statement
 
 _FOR_UPDATE = re.compile(r"\bfor\s+update\b", re.IGNORECASE)
 
@@ -41,14 +45,15 @@ class Declared(ServerCursorBase):
 
     # opening and closing
 
-    def _opening(self, sql: str, params: Params) -> Flow[None]:
+    def _opening(self, sql: Statement, params: Params) -> Flow[None]:
         self._check()
-        yield from self._closing()
         core = self._core
+        sql, params = composed(core.wire, sql, params)
+        yield from self._closing()
         self._number = next(core.numbers)
         # WHERE CURRENT OF means the row that was fetched last, so nothing may be fetched ahead.
         self._resets = core.resets
-        size = 1 if _FOR_UPDATE.search(checked_text(sql, "SQL")) else self.fetch_bytes
+        size = 1 if _FOR_UPDATE.search(sql) else self.fetch_bytes
         self._bytes = size
         result: Result = yield core.wire.declare(
             self._number,

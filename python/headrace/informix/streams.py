@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from .._native import ArrowSink, Result
 from .._shared.arguments import MOST_ROWS, checked_count
@@ -10,6 +10,9 @@ from .._shared.cursor_base import Params
 from .._shared.flows import Flow
 from ..errors import Error, InterfaceError, InvalidCursorName
 from .core import InformixCore
+
+if TYPE_CHECKING:
+    from ..sql import Statement
 
 _NOT_OPEN = -400
 _ENDED = (
@@ -33,7 +36,7 @@ class Stream:
         self.resets = core.resets
         self.ahead: Any = None
 
-    def open(self, sql: str, params: Params) -> Flow[Result]:
+    def open(self, sql: Statement, params: Params) -> Flow[Result]:
         """The first block."""
         core = self.core
         # In autocommit other statements commit while it is read, and the transaction is not the stream's.

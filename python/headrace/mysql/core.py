@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Any, Final, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from .. import _native
 from .._native import ArrowSink, Columns, MySqlWire, Result
@@ -18,6 +18,9 @@ from ..errors import DatabaseError, Error, InsufficientPrivilege, InvalidCatalog
 from ..types import DIGITS, ParameterRows, TypeCode
 from . import resets
 from .settings import ConnectOptions
+
+if TYPE_CHECKING:
+    from ..sql import Statement
 
 ISOLATION_LEVELS: Final = ("read uncommitted", "read committed", "repeatable read", "serializable")
 
@@ -41,10 +44,10 @@ def is_refusal(error: Error) -> bool:
     return isinstance(error, (InvalidPassword, InvalidCatalogName, InsufficientPrivilege))
 
 
-def may_write(sql: str) -> bool:
+def may_write(sql: Statement) -> bool:
     """Returns true if a statement that returns rows may change something: INSERT ... RETURNING, or a procedure."""
     # What is no text is refused where it would be sent.
-    return not isinstance(sql, str) or _native.may_write(sql)  # pyright: ignore[reportUnnecessaryIsInstance]
+    return not isinstance(sql, str) or _native.may_write(sql)
 
 
 def first_of(outcome: Result | list[Result]) -> Result:
@@ -130,34 +133,34 @@ class MySqlCore(Core):
 
     # statements
 
-    def submit(self, sql: str, params: Params) -> PendingRequest[Outcome]:
+    def submit(self, sql: Statement, params: Params) -> PendingRequest[Outcome]:
         return self.wire.execute(sql, params, self.text)
 
-    def submit_first(self, sql: str, params: Params) -> PendingRequest[Outcome]:
+    def submit_first(self, sql: Statement, params: Params) -> PendingRequest[Outcome]:
         return self.wire.execute(sql, params, self.text, True)
 
-    def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> PendingRequest[Outcome]:
+    def submit_arrow(self, sql: Statement, params: Params, arrow: ArrowSink) -> PendingRequest[Outcome]:
         return self.wire.execute(sql, params, text=self.text, arrow=arrow)
 
-    def stream_request(self, sql: str, params: Params, size: int, arrow: ArrowSink | None = None) -> partial[Any]:
+    def stream_request(self, sql: Statement, params: Params, size: int, arrow: ArrowSink | None = None) -> partial[Any]:
         """What queues one statement whose rows are taken in blocks while they come."""
         return partial(self.wire.execute, sql, params, text=self.text, block=size, arrow=arrow)
 
-    def open_cursor(self, sql: str, params: Params, size: int) -> tuple[PendingRequest[Outcome], int]:
+    def open_cursor(self, sql: Statement, params: Params, size: int) -> tuple[PendingRequest[Outcome], int]:
         """Queues a query whose rows stay on the server; returns its number too, which fetches are asked by. Where
         nothing is prepared the result comes whole."""
         if self.text:
             return self.submit(sql, params), 0
         return self.wire.open_cursor(sql, params, size)
 
-    def submit_batch(self, sql: str, rows: ParameterRows, returning: bool) -> PendingRequest[Outcome]:
+    def submit_batch(self, sql: Statement, rows: ParameterRows, returning: bool) -> PendingRequest[Outcome]:
         return self.wire.execute_batch(sql, rows, returning=returning, text=self.text)
 
-    def submit_flat(self, sql: str, rows: ParameterRows) -> PendingRequest[Outcome]:
+    def submit_flat(self, sql: Statement, rows: ParameterRows) -> PendingRequest[Outcome]:
         """Queues a batch whose rows come as one list."""
         return self.wire.execute_batch(sql, rows, flat=True, atomic=False, text=self.text)
 
-    def submit_script(self, sql: str) -> PendingRequest[list[Result]]:
+    def submit_script(self, sql: Statement) -> PendingRequest[list[Result]]:
         """Queues a COM_QUERY: text as it is."""
         return self.wire.query(sql)
 

@@ -15,6 +15,7 @@ from ..errors import DatabaseError, NotSupportedError
 from ..rows import RowFactory
 
 if TYPE_CHECKING:
+    from ..sql import Statement
     from .connection import Connection
 
 
@@ -77,7 +78,7 @@ class StreamCursor(BlockingStreamCursor[R], Cursor[R]):
         super().__init__(connection, row_factory)
         self.on_server = on_server
 
-    def _begun(self, received: Received, sql: str, params: Params, timeout: float | None) -> Generator[list[Any]]:
+    def _begun(self, received: Received, sql: Statement, params: Params, timeout: float | None) -> Generator[list[Any]]:
         connection = self._connection
         if self.on_server:
             return connection._cursor_blocks(sql, params, self.itersize, timeout, received)  # type: ignore[no-any-return]

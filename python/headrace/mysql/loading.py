@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import IO, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from .. import defaults
 from .._native import ArrowSource, Columns, Result, Transfer
-from .._shared.arguments import checked_names, checked_rows, checked_text
+from .._shared.arguments import checked_names, checked_rows
+from .._shared.composing import composed_text
 from .._shared.connection import BlockingConnection
 from .._shared.core import ExclusiveUse
 from .._shared.limits import Limit, afresh, until
@@ -18,6 +19,9 @@ from ..types import ParameterRows
 from . import load
 from .connection_base import MySqlBase
 from .core import MySqlCore
+
+if TYPE_CHECKING:
+    from ..sql import Statement
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -81,7 +85,7 @@ class Loading(MySqlBase[R], BlockingConnection[R]):
         return result.rowcount
 
     def load_data(
-        self, sql: str, source: bytes | IO[bytes] | IO[str] | Iterable[bytes], *, timeout: float | None = None
+        self, sql: Statement, source: bytes | IO[bytes] | IO[str] | Iterable[bytes], *, timeout: float | None = None
     ) -> int:
         """Executes a LOAD DATA LOCAL INFILE statement with data of the program in place of the file. Needs a connection
         with ``local_infile=True``.
@@ -105,8 +109,8 @@ class Loading(MySqlBase[R], BlockingConnection[R]):
         """
         limit = until(timeout)
         load.check_allowed(self._core)
-        checked_text(sql, "SQL")
         wire = self._core.wire
+        sql = composed_text(wire, sql)
 
         def send(ticket: Any) -> None:
             for piece in load.pieces(source, defaults.COPY_BLOCK):

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from .. import defaults
 from .._shared.blocks import BlockingBlocks, Reading, block_size, rows_of
@@ -15,6 +15,9 @@ from ..errors import Error
 from .connection_base import MySqlBase
 from .core import MySqlCore, first_of, may_write
 
+if TYPE_CHECKING:
+    from ..sql import Statement
+
 R = TypeVar("R")
 
 
@@ -23,12 +26,12 @@ class Streaming(MySqlBase[R], BlockingBlocks[R]):
 
     _core: MySqlCore  # pyright: ignore[reportIncompatibleVariableOverride]
 
-    def _reading(self, sql: str) -> Reading:
+    def _reading(self, sql: Statement) -> Reading:
         return Reading(may_write(sql))
 
     def stream(
         self,
-        sql: str,
+        sql: Statement,
         params: Params = None,
         *,
         fetch_size: int = defaults.FETCH_SIZE,
@@ -63,7 +66,7 @@ class Streaming(MySqlBase[R], BlockingBlocks[R]):
 
     def stream_blocks(
         self,
-        sql: str,
+        sql: Statement,
         params: Params = None,
         *,
         fetch_size: int = defaults.FETCH_SIZE,
@@ -98,13 +101,13 @@ class Streaming(MySqlBase[R], BlockingBlocks[R]):
         return super().stream_blocks(sql, params, fetch_size=fetch_size, timeout=timeout)
 
     def _cursor_blocks(
-        self, sql: str, params: Params, fetch_size: int, timeout: float | None, received: Received | None = None
+        self, sql: Statement, params: Params, fetch_size: int, timeout: float | None, received: Received | None = None
     ) -> Generator[list[R]]:
         """The blocks of a stream whose result is in a cursor on the server."""
         return self._fetched(sql, params, block_size(fetch_size), timeout, received)
 
     def _fetched(
-        self, sql: str, params: Params, size: int, timeout: float | None, received: Received | None
+        self, sql: Statement, params: Params, size: int, timeout: float | None, received: Received | None
     ) -> Generator[list[R]]:
         core, wire = self._core, self._core.wire
         ticket, number = core.open_cursor(sql, params, size)

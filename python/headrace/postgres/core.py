@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from .._native import ArrowSink, Columns, CopyBuffer, PostgresWire, Result, Transfer
 from .._shared.cancel_requests import SessionRequest
@@ -21,6 +21,9 @@ from . import resets
 from .adapters import Adapters
 from .settings import ConnectOptions
 from .streams import Reading
+
+if TYPE_CHECKING:
+    from ..sql import Statement
 
 ISOLATION_LEVELS = ("read uncommitted", "read committed", "repeatable read", "serializable")
 
@@ -219,33 +222,33 @@ class ConnectionCore(Core):
 
     # statements
 
-    def submit(self, sql: str, params: Params) -> PendingRequest[Result]:
+    def submit(self, sql: Statement, params: Params) -> PendingRequest[Result]:
         return self.wire.execute(sql, params, self.begin, self.named)
 
-    def submit_first(self, sql: str, params: Params) -> PendingRequest[Result]:
+    def submit_first(self, sql: Statement, params: Params) -> PendingRequest[Result]:
         return self.wire.execute(sql, params, self.begin, self.named, True)
 
-    def submit_arrow(self, sql: str, params: Params, arrow: ArrowSink) -> PendingRequest[Result]:
+    def submit_arrow(self, sql: Statement, params: Params, arrow: ArrowSink) -> PendingRequest[Result]:
         return self.wire.execute(sql, params, prelude=self.begin, named=self.named, arrow=arrow)
 
-    def submit_pipelined(self, pipeline: Pipelined, sql: str, params: Params) -> PendingRequest[Result]:
+    def submit_pipelined(self, pipeline: Pipelined, sql: Statement, params: Params) -> PendingRequest[Result]:
         ticket = self.wire.execute(sql, params, self.begin, self.named, False, pipeline.sync, True, pipeline.number)
         # Not where that is refused: in a COPY the pipeline's end would wait for the end of the COPY.
         pipeline.unanswered = not pipeline.sync
         return ticket
 
     def submit_batch_pipelined(
-        self, pipeline: Pipelined, sql: str, rows: ParameterRows, returning: bool
+        self, pipeline: Pipelined, sql: Statement, rows: ParameterRows, returning: bool
     ) -> PendingRequest[Outcome]:
         return self.wire.execute_batch(
             sql, rows, prelude=self.begin, named=self.named, returning=returning, pipeline=pipeline.number
         )
 
-    def submit_script(self, sql: str) -> PendingRequest[list[Result]]:
+    def submit_script(self, sql: Statement) -> PendingRequest[list[Result]]:
         """Queues statements of the simple protocol."""
         return self.wire.script(sql, prelude=self.begin)
 
-    def submit_batch(self, sql: str, rows: ParameterRows, returning: bool) -> PendingRequest[Outcome]:
+    def submit_batch(self, sql: Statement, rows: ParameterRows, returning: bool) -> PendingRequest[Outcome]:
         return self.wire.execute_batch(
             sql,
             rows,
@@ -255,7 +258,7 @@ class ConnectionCore(Core):
             strategy=self.options.batch_strategy,
         )
 
-    def submit_flat(self, sql: str, rows: ParameterRows) -> PendingRequest[Outcome]:
+    def submit_flat(self, sql: Statement, rows: ParameterRows) -> PendingRequest[Outcome]:
         """Queues a batch whose rows come as one list."""
         return self.wire.execute_batch(sql, rows, prelude=self.begin, named=self.named, flat=True)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from .. import defaults
 from .._shared.arguments import ARGUMENTS, checked_text, checked_values, checked_whole
+from .._shared.composing import composed_text
 from .._shared.cursor import BlockingCursor
 from .._shared.cursor_base import Params
 from .._shared.limits import Limit, afresh, until
@@ -21,6 +22,7 @@ from .declared import Declared, forward
 from .names import quote_name
 
 if TYPE_CHECKING:
+    from ..sql import Statement
     from .connection import Connection
     from .copy import Copy
 
@@ -62,7 +64,7 @@ class Cursor(BlockingCursor[R]):
         self.execute(f"SELECT * FROM {function}({places})", tuple(params) if params else None, timeout=timeout)
         return params
 
-    def copy(self, sql: str, *, timeout: float | None = None) -> Copy:
+    def copy(self, sql: Statement, *, timeout: float | None = None) -> Copy:
         """Opens a block for a COPY statement, ``COPY ... FROM STDIN`` or ``COPY ... TO STDOUT``.
 
         If the block raises an exception, the COPY fails.
@@ -81,7 +83,7 @@ class Cursor(BlockingCursor[R]):
         from .copy import Copy
 
         self._check()
-        return Copy(self._connection, checked_text(sql, "SQL"), self, limit=timeout)
+        return Copy(self._connection, composed_text(self._core.wire, sql), self, limit=timeout)
 
 
 class ServerCursor(Cursor[R]):
@@ -114,7 +116,7 @@ class ServerCursor(Cursor[R]):
         """The number of rows of the last block that was fetched; -1 before the first."""
         return super().rowcount if self._result is not None and self._result.tag else -1
 
-    def execute(self: Self, sql: str, params: Params = None, *, timeout: float | None = None) -> Self:
+    def execute(self: Self, sql: Statement, params: Params = None, *, timeout: float | None = None) -> Self:
         """Declares the cursor for a query.
 
         Args:
@@ -156,7 +158,7 @@ class ServerCursor(Cursor[R]):
                 self._connection._wait(ended, afresh(limit))
 
     def executemany(
-        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
+        self, sql: Statement, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
     ) -> NoReturn:
         """Raises NotSupportedError: a cursor with a name cannot execute batches.
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from .._native import Columns, Result
 from .._shared.arguments import checked_count
+from .._shared.composing import composed
 from .._shared.cursor_base import Params
 from ..errors import InvalidCursorName, ProgrammingError
 from .core import ConnectionCore
 from .names import NAMES, quote_identifier
+
+if TYPE_CHECKING:
+    from ..sql import Statement
 
 MAX_FORWARD: Final = 2**31 - 1
 """Rows that FETCH counts ("FETCH", PostgreSQL manual: an integer)."""
@@ -45,10 +49,11 @@ class Declared:
         # The server shortens identifiers.
         self._portal = name.encode()[: NAMES.longest].decode(errors="ignore"), next(core.numbers)
 
-    def declare(self, words: str, sql: str, params: Params) -> Any:
+    def declare(self, words: str, sql: Statement, params: Params) -> Any:
         """Queues the declaration; ``words`` stand between the name and CURSOR. Returns its ticket."""
         core = self._core
         hold = "WITH HOLD " if self._hold else ""
+        sql, params = composed(core.wire, sql, params)
         text = f"DECLARE {quote_identifier(self._name)} {words}CURSOR {hold}FOR {sql}"
         declares = self._portal, self._hold
         return core.wire.execute(text, params, prelude=core.begin, named=core.named, declares=declares)

@@ -5,12 +5,11 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 import weakref
 from collections.abc import Callable, Generator, Iterable, Iterator
 from functools import partial
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import defaults, errors
 from .._native import ArrowBatch, ArrowSink, Result
@@ -20,6 +19,11 @@ from .._shared.received import batches_of, lists_of
 from .connection_base import PostgresBase
 from .core import ConnectionCore
 from .streams import BUSY, Reading
+
+if TYPE_CHECKING:
+    from ..sql import Statement
+
+import threading
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -31,7 +35,12 @@ class Streaming(PostgresBase[R], BlockingConnection[R]):
     _core: ConnectionCore  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def stream(
-        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, timeout: float | None = None
+        self,
+        sql: Statement,
+        params: Params = None,
+        *,
+        fetch_size: int = defaults.FETCH_SIZE,
+        timeout: float | None = None,
     ) -> Iterator[R]:
         """Executes a query and returns its rows one by one, in bounded memory.
 
@@ -62,7 +71,12 @@ class Streaming(PostgresBase[R], BlockingConnection[R]):
         return self._watched(reading, self._stream_rows(reading, timeout))
 
     def stream_blocks(
-        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, timeout: float | None = None
+        self,
+        sql: Statement,
+        params: Params = None,
+        *,
+        fetch_size: int = defaults.FETCH_SIZE,
+        timeout: float | None = None,
     ) -> Generator[list[R]]:
         """Executes a query and returns its rows in lists, in bounded memory: :meth:`stream` without the cost of a step
         for each row.
@@ -115,7 +129,9 @@ class Streaming(PostgresBase[R], BlockingConnection[R]):
     def _stream(self, reading: Reading, timeout: float | None, exclusive: Any = None) -> Generator[list[R]]:
         return self._portal(reading, timeout, partial(lists_of, self.row_factory), exclusive)
 
-    def _arrow_batches(self, sql: str, params: Params, sink: ArrowSink, timeout: float | None) -> Generator[ArrowBatch]:
+    def _arrow_batches(
+        self, sql: Statement, params: Params, sink: ArrowSink, timeout: float | None
+    ) -> Generator[ArrowBatch]:
         reading = Reading(self._core, sql, params, sink.fetch_rows(), sink)
         return self._watched(reading, self._portal(reading, timeout, partial(batches_of, sink)))
 

@@ -20,6 +20,7 @@ MAX_ROWS: Final = 2**31 - 1
 if TYPE_CHECKING:
     import asyncio
 
+    from ..sql import Statement
     from .core import ConnectionCore
 
 BUSY: Final = (
@@ -50,7 +51,7 @@ class Reading(ExclusiveUse):
     """
 
     def __init__(
-        self, core: ConnectionCore, sql: str, params: Params, fetch_size: int, arrow: ArrowSink | None = None
+        self, core: ConnectionCore, sql: Statement, params: Params, fetch_size: int, arrow: ArrowSink | None = None
     ) -> None:
         self._core = core
         self._query = (sql, params)

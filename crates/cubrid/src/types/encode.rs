@@ -102,16 +102,7 @@ fn rare<V: Value>(value: &V, codeset: CodeSet, out: &mut Vec<u8>) -> Result<u8, 
             code::JSON
         }
         ValueKind::Uuid => {
-            let id = u128::from_be_bytes(value.uuid()?);
-            let part = |from: u32, digits: u32| (id >> from) & ((1 << (4 * digits)) - 1);
-            let text = format!(
-                "{:08x}-{:04x}-{:04x}-{:04x}-{:012x}",
-                part(96, 8),
-                part(80, 4),
-                part(64, 4),
-                part(48, 4),
-                part(0, 12)
-            );
+            let text = uuid_text(value.uuid()?);
             put_text(out, text.as_bytes());
             code::VARCHAR
         }
@@ -163,6 +154,13 @@ fn no_type<V: Value>(value: &V) -> V::Error {
     };
     let what = value.describe();
     Mismatch::wrong_type(format!("{what} cannot be a parameter: CUBRID has no type for it{tuple}")).into()
+}
+
+/// The text of a UUID.
+pub(super) fn uuid_text(bytes: [u8; 16]) -> String {
+    let id = u128::from_be_bytes(bytes);
+    let part = |from: u32, digits: u32| (id >> from) & ((1 << (4 * digits)) - 1);
+    format!("{:08x}-{:04x}-{:04x}-{:04x}-{:012x}", part(96, 8), part(80, 4), part(64, 4), part(48, 4), part(0, 12))
 }
 
 fn put_text(out: &mut Vec<u8>, text: &[u8]) {
@@ -262,7 +260,7 @@ fn clock(micros: i64) -> [i16; 4] {
     [seconds / 3600, seconds / 60 % 60, seconds % 60, micros / 1000].map(|part| part as i16)
 }
 
-fn date_fields(days: i64) -> Result<[i16; 7], Mismatch> {
+pub(super) fn date_fields(days: i64) -> Result<[i16; 7], Mismatch> {
     let (year, month, day) = civil_from_days(days);
     if !(1..=9999).contains(&year) {
         return Err(Mismatch::out_of_range("the date is outside the years 1 to 9999"));
@@ -270,7 +268,7 @@ fn date_fields(days: i64) -> Result<[i16; 7], Mismatch> {
     Ok([year as i16, month as i16, day as i16, 0, 0, 0, 0])
 }
 
-fn timestamp_fields(micros: i64) -> Result<[i16; 7], Mismatch> {
+pub(super) fn timestamp_fields(micros: i64) -> Result<[i16; 7], Mismatch> {
     let [year, month, day, ..] = date_fields(micros.div_euclid(DAY_MICROS))?;
     let [hour, minute, second, millis] = clock(micros.rem_euclid(DAY_MICROS));
     Ok([year, month, day, hour, minute, second, millis])

@@ -4,11 +4,13 @@ pub mod cast;
 mod column;
 pub mod decode;
 pub mod encode;
+mod literal;
 pub mod zone;
 
 pub use column::{CubridType, columns, type_name};
 pub use decode::{Decoder, decode_page, decode_row};
 pub use encode::encode_param;
+pub use literal::write_literal;
 
 /// Type numbers.
 pub mod code {

@@ -110,6 +110,8 @@ pub struct Machine<H: ResponseHandler> {
     redirect: Option<(String, String, u16)>,
     /// A question at login that waits for its answer: its style, its text.
     challenge: Option<(u16, String)>,
+    /// DELIMIDENT was among the variables of the login.
+    delimited_identifiers: bool,
     /// The server asks questions at login, which were not expected.
     asks_questions: bool,
     closing_error: Option<ServerError>,
@@ -122,6 +124,8 @@ impl<H: IfxHandler> Machine<H> {
     /// # Errors
     /// [`Fatal`] when the options do not fit a login packet.
     pub fn new(options: Options, statements: usize, write_buffer: &mut WriteBuffer) -> Result<Self, Fatal> {
+        let delimits = |(name, _): &(String, String)| name.eq_ignore_ascii_case("DELIMIDENT");
+        let delimited_identifiers = options.environment.iter().any(delimits);
         Ok(Self {
             phase: Phase::Startup(Box::new(Startup::new(options, write_buffer)?)),
             queue: Queue::default(),
@@ -146,6 +150,7 @@ impl<H: IfxHandler> Machine<H> {
             process_id: 0,
             redirect: None,
             challenge: None,
+            delimited_identifiers,
             asks_questions: false,
             closing_error: None,
         })
@@ -159,6 +164,11 @@ impl<H: IfxHandler> Machine<H> {
     /// The server's banner.
     pub fn banner(&self) -> &str {
         &self.banner
+    }
+
+    /// Returns true if what is in double quotes is an identifier (IBM Informix Guide to SQL: Reference, "DELIMIDENT").
+    pub fn has_delimited_identifiers(&self) -> bool {
+        self.delimited_identifiers
     }
 
     /// The database's locale, if it was queried.

@@ -8,9 +8,11 @@ mod literal;
 pub mod packed;
 pub mod put;
 pub mod returned;
+mod sql_literal;
 
 pub use column::{InformixType, columns};
 pub use decode::{Decoder, decode_row};
+pub use sql_literal::write_literal;
 
 /// Type numbers, the low byte of a type word.
 pub mod code {

@@ -16,6 +16,7 @@ pub mod oid;
 mod pg_type;
 mod registry;
 mod scalars;
+mod sql_literal;
 mod text;
 mod write;
 
@@ -29,6 +30,7 @@ pub use encode::Encoder;
 pub use hint::{hint, hint_of, time_hint};
 pub use introspect::{introspection_query, introspection_query_after};
 pub use registry::{Kind, TypeRegistry, UserType};
+pub use sql_literal::write_literal;
 pub use text::DateOrder;
 
 /// The number of a type in `pg_type`.

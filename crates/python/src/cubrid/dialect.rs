@@ -3,9 +3,11 @@
 use crate::call::PyCall;
 use crate::columns;
 use crate::engine::Dialect;
-use crate::errors;
+use crate::errors::{self, ClientError};
+use crate::params::PyValue;
 use crate::query::Query;
-use headrace_core::{Column, ValueKind};
+use headrace_core::{Column, Mismatch, ValueKind};
+use headrace_drivers::Database;
 use headrace_drivers::protocols::cubrid;
 use headrace_drivers::protocols::cubrid::machine::{Columns, Machine};
 use headrace_drivers::protocols::cubrid::messages::server::{Origin, ServerError};
@@ -47,6 +49,15 @@ impl Dialect for Cubrid {
     }
     fn is_several(_: &CubridMachine, sql: &str) -> bool {
         cubrid::lexer::is_several(sql)
+    }
+    fn quote(_: &CubridMachine, name: &str) -> Result<String, Mismatch> {
+        Ok(<headrace_drivers::Cubrid as Database>::quote(name))
+    }
+    fn write_literal(_: &CubridMachine, value: &PyValue<'_>, out: &mut Vec<u8>) -> Result<(), ClientError> {
+        let mut text = String::new();
+        cubrid::types::write_literal(value, &mut text)?;
+        out.extend_from_slice(text.as_bytes());
+        Ok(())
     }
 
     /// Name, type number, SQL name of the type, precision, scale, character set, table, whether it can be NULL.

@@ -29,16 +29,17 @@ impl CubridWire {
     fn one_row(
         slf: &Bound<'_, Self>,
         py: Python<'_>,
-        sql: &Sql<'_>,
+        sql: Sql<'_>,
         params: Option<&Bound<'_, PyAny>>,
         begin: bool,
         request: impl FnOnce(Arc<str>, bool) -> Request,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
+        let (sql, params) = sql.with_params(slf, params)?;
         let state = wire.lock(py)?;
-        let query = wire.query(&state, &sql.0, true)?;
+        let query = wire.query(&state, &sql, true)?;
         let query = query.get();
-        let row = query.arrange(py, params)?;
+        let row = query.arrange(py, params.as_ref())?;
         let call = wire.call::<Cubrid>(py, &state, Args::Row(row.unbind()), ResultShape::One, query.sql.clone())?;
         wire.enqueue(py, state, request(query.sql.clone(), wire.still_begins(begin)), call)
     }
@@ -82,10 +83,11 @@ impl CubridWire {
         arrow: Option<Py<ArrowSink>>,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
+        let (sql, params) = sql.with_params(slf, params)?;
         let state = wire.lock(py)?;
-        let query = wire.query(&state, &sql.0, true)?;
+        let query = wire.query(&state, &sql, true)?;
         let query = query.get();
-        let row = query.arrange(py, params)?;
+        let row = query.arrange(py, params.as_ref())?;
         let (args, shape) = (Args::Row(row.unbind()), ResultShape::Several);
         let mut call = wire.call::<Cubrid>(py, &state, args, shape, query.sql.clone())?;
         call.script = cubrid::lexer::is_several(&query.sql);
@@ -131,11 +133,12 @@ impl CubridWire {
         atomic: bool,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
+        let sql = sql.text(slf, true)?;
         let strategy = self::strategy(py, strategy)?;
         let rows = Source::of::<Cubrid>(py, rows)?;
         let _held = rows.hold();
         let state = wire.lock(py)?;
-        let query = wire.query(&state, &sql.0, true)?;
+        let query = wire.query(&state, &sql, true)?;
         let arranged = query.get().arranges().then(|| query.clone_ref(py));
         let args = Args::batch(py, rows, arranged)?;
         let call = wire.call::<Cubrid>(py, &state, args, ResultShape::One, query.get().sql.clone())?;
@@ -167,7 +170,7 @@ impl CubridWire {
         holds: bool,
         begin: bool,
     ) -> PyResult<Py<PyAny>> {
-        Self::one_row(slf, py, &sql, params, begin, |sql, begin| Request::Open { sql, number, holds, begin })
+        Self::one_row(slf, py, sql, params, begin, |sql, begin| Request::Open { sql, number, holds, begin })
     }
 
     /// Returns true if a result is open under this number.
@@ -203,7 +206,7 @@ impl CubridWire {
         params: Option<&Bound<'_, PyAny>>,
         begin: bool,
     ) -> PyResult<Py<PyAny>> {
-        Self::one_row(slf, py, &sql, params, begin, |sql, begin| {
+        Self::one_row(slf, py, sql, params, begin, |sql, begin| {
             Request::Execute(Execute { sql, rows: Rows::Keys, begin })
         })
     }
@@ -230,8 +233,9 @@ impl CubridWire {
     /// Queues a request for the types of a statement's parameters, which are the columns of its result.
     fn parameter_types(slf: &Bound<'_, Self>, py: Python<'_>, sql: Sql<'_>) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
+        let sql = sql.text(slf, true)?;
         let state = wire.lock(py)?;
-        let query = wire.query(&state, &sql.0, true)?;
+        let query = wire.query(&state, &sql, true)?;
         let query = query.get();
         let call = wire.call::<Cubrid>(
             py,

@@ -3,10 +3,12 @@
 use crate::call::PyCall;
 use crate::columns;
 use crate::engine::Dialect;
-use crate::errors;
+use crate::errors::{self, ClientError};
+use crate::params::PyValue;
 use crate::query::Query;
 use headrace_core::column::Kind;
-use headrace_core::{Column, ValueKind};
+use headrace_core::{Column, Mismatch, ValueKind};
+use headrace_drivers::Database;
 use headrace_drivers::protocols::informix;
 use headrace_drivers::protocols::informix::machine::{Columns, Machine};
 use headrace_drivers::protocols::informix::messages::server::ServerError;
@@ -45,6 +47,22 @@ impl Dialect for Informix {
     }
     fn is_several(_: &IfxMachine, sql: &str) -> bool {
         informix::lexer::is_several(sql)
+    }
+    fn quote(machine: &IfxMachine, name: &str) -> Result<String, Mismatch> {
+        let quoted = <headrace_drivers::Informix as Database>::quote(name);
+        if quoted.starts_with('"') && !machine.has_delimited_identifiers() {
+            return Err(Mismatch::wrong_type(format!(
+                "{name:?} is no identifier unless DELIMIDENT=y is among the settings of the connection: what is in \
+                 double quotes is text"
+            )));
+        }
+        Ok(quoted)
+    }
+    fn write_literal(_: &IfxMachine, value: &PyValue<'_>, out: &mut Vec<u8>) -> Result<(), ClientError> {
+        let mut text = String::new();
+        informix::types::write_literal(value, &mut text)?;
+        out.extend_from_slice(text.as_bytes());
+        Ok(())
     }
 
     /// Name, type number, SQL name of the type, size in bytes or None, precision, scale, whether it can be NULL.

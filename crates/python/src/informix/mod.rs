@@ -70,11 +70,12 @@ impl InformixWire {
         arrow: Option<Py<ArrowSink>>,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
+        let (sql, params) = sql.with_params(slf, params)?;
         let request = |sql| {
             let begin = wire.still_begins(begin);
             Request::Execute(Execute { sql, rows: Rows::One, begin, strategy: None })
         };
-        wire.with_row(py, &sql.0, params, (arrow, first), request)
+        wire.with_row(py, &sql, params.as_ref(), (arrow, first), request)
     }
 
     /// Queues a batch: one statement, many rows of parameters, all or none. `strategy` fixes how they are sent, for
@@ -89,6 +90,7 @@ impl InformixWire {
         strategy: Option<&str>,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
+        let sql = sql.text(slf, true)?;
         let strategy = match strategy {
             None => None,
             Some("put") => Some(BatchStrategy::Put),
@@ -101,7 +103,7 @@ impl InformixWire {
         let rows = Source::of::<Informix>(py, rows)?;
         let _held = rows.hold();
         let state = wire.lock(py)?;
-        let query = wire.query(&state, &sql.0, true)?;
+        let query = wire.query(&state, &sql, true)?;
         let arranged = query.get().arranges().then(|| query.clone_ref(py));
         let args = Args::batch(py, rows, arranged)?;
         let call = wire.call(py, &state, args, ResultShape::One, query.get().sql.clone())?;
@@ -158,12 +160,13 @@ impl InformixWire {
         arrow: Option<Py<ArrowSink>>,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
+        let (sql, params) = sql.with_params(slf, params)?;
         let name = name.map(Into::into);
         let request = |sql| {
             let begin = wire.still_begins(begin);
             Request::Declare(Declare { cursor, sql, name, scroll, with_hold: hold, begin, bytes })
         };
-        wire.with_row(py, &sql.0, params, (arrow, false), request)
+        wire.with_row(py, &sql, params.as_ref(), (arrow, false), request)
     }
 
     /// Queues the fetch of more rows of a cursor. `arrow` makes record batches of them.

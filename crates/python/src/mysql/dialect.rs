@@ -3,10 +3,12 @@
 use crate::call::PyCall;
 use crate::columns;
 use crate::engine::Dialect;
-use crate::errors;
+use crate::errors::{self, ClientError};
+use crate::params::PyValue;
 use crate::query::Query;
 use headrace_core::column::Kind;
-use headrace_core::{Column, ValueKind};
+use headrace_core::{Column, Mismatch, ValueKind};
+use headrace_drivers::Database;
 use headrace_drivers::protocols::mysql;
 use headrace_drivers::protocols::mysql::errors::numbers::PARSE_ERROR;
 use headrace_drivers::protocols::mysql::machine::{Columns, Machine};
@@ -52,6 +54,12 @@ impl Dialect for MySql {
     }
     fn is_several(machine: &MyMachine, sql: &str) -> bool {
         is_several(sql, machine.session().modes())
+    }
+    fn quote(_: &MyMachine, name: &str) -> Result<String, Mismatch> {
+        Ok(<headrace_drivers::MySql as Database>::quote(name))
+    }
+    fn write_literal(_: &MyMachine, value: &PyValue<'_>, out: &mut Vec<u8>) -> Result<(), ClientError> {
+        mysql::types::write_literal(value, out)
     }
 
     /// Name, type number, SQL name of the type, flags, collation number, length in bytes, decimals, table, precision of a

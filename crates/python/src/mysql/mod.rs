@@ -11,7 +11,7 @@ use crate::engine::Dialect as _;
 use crate::errors::{self, ClientError};
 use crate::filling::{Filled, RowForm, fill};
 use crate::limits;
-use crate::query::Sql;
+use crate::query::{Sql, utf8};
 use crate::wire::{State, StateGuard, Transfer, Wire};
 use dialect::MySql;
 use headrace_core::Parameters;
@@ -123,10 +123,11 @@ impl MySqlWire {
         arrow: Option<Py<ArrowSink>>,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
+        let (sql, params) = sql.with_params(slf, params)?;
         let state = wire.lock(py)?;
-        let query = wire.query(&state, &sql.0, params.is_some())?;
+        let query = wire.query(&state, &sql, params.is_some())?;
         let query = query.get();
-        let row = query.arrange(py, params)?;
+        let row = query.arrange(py, params.as_ref())?;
         let mut call =
             wire.call::<MySql>(py, &state, Args::Row(row.unbind()), ResultShape::Several, query.sql.clone())?;
         call.script = true;
@@ -152,10 +153,11 @@ impl MySqlWire {
         rows: u32,
     ) -> PyResult<(Py<PyAny>, u64)> {
         let wire = slf.as_super().get();
+        let (sql, params) = sql.with_params(slf, params)?;
         let mut state = wire.lock(py)?;
-        let query = wire.query(&state, &sql.0, params.is_some())?;
+        let query = wire.query(&state, &sql, params.is_some())?;
         let query = query.get();
-        let row = query.arrange(py, params)?;
+        let row = query.arrange(py, params.as_ref())?;
         let mut call =
             wire.call::<MySql>(py, &state, Args::Row(row.unbind()), ResultShape::Several, query.sql.clone())?;
         call.script = true;
@@ -207,11 +209,12 @@ impl MySqlWire {
         flat: bool,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
+        let sql = sql.text(slf, true)?;
         let strategy = self::strategy(py, strategy)?;
         let rows = Source::of::<MySql>(py, rows)?;
         let _held = rows.hold();
         let state = wire.lock(py)?;
-        let query = wire.query(&state, &sql.0, true)?;
+        let query = wire.query(&state, &sql, true)?;
         let arranged = query.get().arranges().then(|| query.clone_ref(py));
         let args = Args::batch(py, rows, arranged)?;
         let shape = match (returning, flat) {
@@ -238,8 +241,9 @@ impl MySqlWire {
         reservation: u64,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
+        let sql = sql.text(slf, false)?;
         let state = wire.lock(py)?;
-        let sql: Arc<str> = sql.text()?.into();
+        let sql: Arc<str> = utf8(&sql)?.into();
         let mut call = wire.mysql_call(py, &state, ResultShape::All, sql.clone())?;
         call.script = true;
         wire.enqueue_within(py, state, Request::Query { sql, infile }, call, reservation)

@@ -4,10 +4,12 @@ use super::CopyBuffer;
 use crate::call::PyCall;
 use crate::columns;
 use crate::engine::Dialect;
-use crate::errors;
+use crate::errors::{self, ClientError};
 use crate::globals::globals;
+use crate::params::PyValue;
 use crate::query::Query;
-use headrace_core::{Column, ValueKind};
+use headrace_core::{Column, Mismatch, ValueKind};
+use headrace_drivers::Database;
 use headrace_drivers::protocols::postgres;
 use headrace_drivers::protocols::postgres::machine::{Columns, Facts, Machine};
 use headrace_drivers::protocols::postgres::messages::backend::ServerError;
@@ -45,6 +47,12 @@ impl Dialect for Postgres {
     }
     fn is_several(_: &PgMachine, sql: &str) -> bool {
         postgres::sql::is_several(sql)
+    }
+    fn quote(_: &PgMachine, name: &str) -> Result<String, Mismatch> {
+        Ok(<headrace_drivers::Postgres as Database>::quote(name))
+    }
+    fn write_literal(machine: &PgMachine, value: &PyValue<'_>, out: &mut Vec<u8>) -> Result<(), ClientError> {
+        types::write_literal(value, machine.registry(), out)
     }
 
     /// Name, type oid, size of all values or None, precision or None, scale or None, and the table and number of the

@@ -12,7 +12,7 @@ use crate::errors;
 use crate::ffi::{Exact, exact};
 use crate::globals::{globals, is};
 use crate::params::PyValue;
-use crate::query::Sql;
+use crate::query::{Sql, utf8};
 use crate::sink::Settings;
 use crate::wire::Wire;
 use crate::wire::requests::{ModeKey, modes};
@@ -85,13 +85,14 @@ impl PostgresWire {
         arrow: Option<Py<ArrowSink>>,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
+        let (sql, params) = sql.with_params(slf, params)?;
         let state = wire.lock(py)?;
-        let query = wire.query(&state, &sql.0, params.is_some())?;
+        let query = wire.query(&state, &sql, params.is_some())?;
         let query = query.get();
-        let row = query.arrange(py, params)?;
+        let row = query.arrange(py, params.as_ref())?;
         let hints = match params {
             _ if query.is_hinted() => hints(&row, &state.settings, types::hint),
-            Some(params) if types_times(params) => hints(&row, &state.settings, types::time_hint),
+            Some(params) if types_times(&params) => hints(&row, &state.settings, types::time_hint),
             _ => Vec::new(),
         };
         let mut call =
@@ -140,6 +141,7 @@ impl PostgresWire {
         strategy: &str,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
+        let sql = sql.text(slf, true)?;
         let (copy_after, join_from) = match strategy {
             "auto" => (Some(limits::COPY_AFTER_ROWS), Some(limits::JOIN_FROM_ROWS)),
             "copy" => (Some(1), None),
@@ -151,7 +153,7 @@ impl PostgresWire {
         let rows = Source::of::<Postgres>(py, rows)?;
         let _held = rows.hold();
         let state = wire.lock(py)?;
-        let query = wire.query(&state, &sql.0, true)?;
+        let query = wire.query(&state, &sql, true)?;
         let args = Args::batch(py, rows, query.get().is_hinted().then(|| query.clone_ref(py)))?;
         let shape = match (returning, flat) {
             (_, true) => ResultShape::Flat,
@@ -193,11 +195,12 @@ impl PostgresWire {
         copy: Option<Py<CopyBuffer>>,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
-        if sql.text()?.contains('\0') {
+        let sql = sql.text(slf, false)?;
+        if utf8(&sql)?.contains('\0') {
             return Err(errors::programming(py, "the statement has a NUL character; remove it"));
         }
         let state = wire.lock(py)?;
-        let sql: Arc<str> = sql.text()?.into();
+        let sql: Arc<str> = utf8(&sql)?.into();
         let args = Args::Row(PyTuple::empty(py).unbind());
         let mut call = wire.call::<Postgres>(py, &state, args, ResultShape::All, sql.clone())?;
         call.script = true;
@@ -210,8 +213,9 @@ impl PostgresWire {
     /// Queues a description: the result has the columns of a statement, and no rows.
     fn describe(slf: &Bound<'_, Self>, py: Python<'_>, sql: Sql<'_>) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
+        let sql = sql.text(slf, false)?;
         let state = wire.lock(py)?;
-        let sql: Arc<str> = sql.text()?.into();
+        let sql: Arc<str> = utf8(&sql)?.into();
         let args = Args::Row(PyTuple::empty(py).unbind());
         let call = wire.call::<Postgres>(py, &state, args, ResultShape::One, sql.clone())?;
         wire.enqueue(py, state, Request::Describe { sql }, call)

@@ -30,6 +30,8 @@ pub(crate) use turns::{StateGuard, thread_number};
 use crate::call::Completion;
 use crate::engine::Engine;
 use crate::errors;
+use crate::params::PyValue;
+use crate::query::Query;
 use crate::sink::Settings;
 use asyncio::OwnLoop;
 use headrace_connection::{Connection, Limits};
@@ -453,6 +455,32 @@ impl Wire {
     /// Returns true if a text has several statements.
     fn is_several(&self, py: Python<'_>, sql: &str) -> PyResult<bool> {
         Ok(self.lock(py)?.connection.machine.is_several(sql))
+    }
+
+    /// A statement in the server's style of parameters.
+    fn convert(&self, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query> {
+        self.lock(py)?.connection.machine.convert(py, sql, with_params)
+    }
+
+    /// A name as an identifier of a statement.
+    fn quote(&self, py: Python<'_>, name: &str) -> PyResult<String> {
+        if name.is_empty() || name.contains('\0') {
+            return Err(errors::programming(py, "an identifier is not empty, and has no NUL character"));
+        }
+        let quoted = self.lock(py)?.connection.machine.quote(name);
+        quoted.map_err(|mismatch| errors::client_error(py, mismatch.into(), None))
+    }
+
+    /// A value as an SQL literal, by the types and dumpers of the connection.
+    fn literal(&self, py: Python<'_>, value: Bound<'_, PyAny>) -> PyResult<String> {
+        let state = self.lock(py)?;
+        let settings = state.settings.clone();
+        let mut out = Vec::new();
+        let written = state.connection.machine.write_literal(&PyValue::new(value, &settings), &mut out);
+        drop(state);
+        written.map_err(|error| errors::client_error(py, error, None))?;
+        // A dumper may have returned anything.
+        String::from_utf8(out).map_err(|_| errors::programming(py, "the literal of the value is not UTF-8"))
     }
 
     /// The number of requests that are queued or in flight.

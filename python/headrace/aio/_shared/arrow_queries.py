@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import AsyncGenerator
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from ... import defaults
 from ..._native import ArrowBatch, ArrowResult, ArrowSink
@@ -14,6 +14,9 @@ from ..._shared.cursor_base import Params
 from .arrow_stream import AsyncArrowStream
 from .cancelling import LoopCancelling
 
+if TYPE_CHECKING:
+    from ...sql import Statement
+
 R = TypeVar("R")
 
 
@@ -22,13 +25,13 @@ class LoopArrowQueries(LoopCancelling[R]):
 
     @abstractmethod
     def _arrow_batches(
-        self, sql: str, params: Params, sink: ArrowSink, timeout: float | None
+        self, sql: Statement, params: Params, sink: ArrowSink, timeout: float | None
     ) -> AsyncGenerator[ArrowBatch]:
         """The record batches of a query, through ``sink``, while they come."""
 
     async def fetch_arrow(
         self,
-        sql: str,
+        sql: Statement,
         *args: Any,
         numeric: Numeric = "decimal",
         batch_rows: int = defaults.ARROW_BATCH_ROWS,
@@ -73,7 +76,7 @@ class LoopArrowQueries(LoopCancelling[R]):
 
     async def fetch_arrow_table(
         self,
-        sql: str,
+        sql: Statement,
         *args: Any,
         numeric: Numeric = "decimal",
         timeout: float | None = None,
@@ -108,7 +111,7 @@ class LoopArrowQueries(LoopCancelling[R]):
 
     async def fetch_df(
         self,
-        sql: str,
+        sql: Statement,
         *args: Any,
         numeric: Numeric = "decimal",
         timeout: float | None = None,
@@ -143,7 +146,7 @@ class LoopArrowQueries(LoopCancelling[R]):
 
     async def fetch_polars(
         self,
-        sql: str,
+        sql: Statement,
         *args: Any,
         numeric: Numeric = "decimal",
         timeout: float | None = None,
@@ -179,7 +182,7 @@ class LoopArrowQueries(LoopCancelling[R]):
 
     async def fetch_record_batch(
         self,
-        sql: str,
+        sql: Statement,
         *args: Any,
         numeric: Numeric = "decimal",
         batch_rows: int = defaults.ARROW_BATCH_ROWS,
@@ -228,7 +231,7 @@ class LoopArrowQueries(LoopCancelling[R]):
 
     def stream_arrow(
         self,
-        sql: str,
+        sql: Statement,
         *args: Any,
         numeric: Numeric = "decimal",
         batch_rows: int = defaults.ARROW_BATCH_ROWS,

@@ -8,7 +8,7 @@ import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from functools import partial
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ... import defaults, errors
 from ..._native import ArrowBatch, ArrowSink, Result
@@ -18,6 +18,9 @@ from ..._shared.cursor_base import Params
 from ..._shared.flows import ask
 from ..._shared.received import Received, Receiving
 from .connection import LoopConnection
+
+if TYPE_CHECKING:
+    from ...sql import Statement
 
 # blocking: from .limits import overdue
 
@@ -60,12 +63,17 @@ async def rows_of(reading: Reading, blocks: AsyncGenerator[list[T]]) -> AsyncGen
 class LoopBlocks(Receiving[R], LoopConnection[R]):
     """A connection that reads rows while they come."""
 
-    def _reading(self, sql: str) -> Reading:
+    def _reading(self, sql: Statement) -> Reading:
         """What a stream of this statement waits for."""
         return Reading()
 
     def stream(
-        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, timeout: float | None = None
+        self,
+        sql: Statement,
+        params: Params = None,
+        *,
+        fetch_size: int = defaults.FETCH_SIZE,
+        timeout: float | None = None,
     ) -> AsyncIterator[R]:
         """Executes a query and returns its rows one by one, in bounded memory, while they are received.
 
@@ -93,7 +101,12 @@ class LoopBlocks(Receiving[R], LoopConnection[R]):
         return self._watched(reading, rows_of(reading, blocks))
 
     def stream_blocks(
-        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, timeout: float | None = None
+        self,
+        sql: Statement,
+        params: Params = None,
+        *,
+        fetch_size: int = defaults.FETCH_SIZE,
+        timeout: float | None = None,
     ) -> AsyncGenerator[list[R]]:
         """Executes a query and returns its rows in lists, in bounded memory: :meth:`stream` without the cost of a step
         for each row.
@@ -120,7 +133,7 @@ class LoopBlocks(Receiving[R], LoopConnection[R]):
         return self._stream_into(None, sql, params, fetch_size, timeout)
 
     def _stream_into(
-        self, received: Received | None, sql: str, params: Params, fetch_size: int, timeout: float | None
+        self, received: Received | None, sql: Statement, params: Params, fetch_size: int, timeout: float | None
     ) -> AsyncGenerator[list[R]]:
         """The blocks of a stream; of a cursor that streams, with ``received``, without its row factory."""
         reading = self._reading(sql)
@@ -152,7 +165,7 @@ class LoopBlocks(Receiving[R], LoopConnection[R]):
 
     def _blocks_of(
         self,
-        sql: str,
+        sql: Statement,
         params: Params,
         size: int,
         reading: Reading,
@@ -166,7 +179,7 @@ class LoopBlocks(Receiving[R], LoopConnection[R]):
         return self._occupying(lambda: core.stream_request(sql, params, size), reading, timeout, made, left)
 
     def _arrow_batches(
-        self, sql: str, params: Params, sink: ArrowSink, timeout: float | None
+        self, sql: Statement, params: Params, sink: ArrowSink, timeout: float | None
     ) -> AsyncGenerator[ArrowBatch]:
         core: Any = self._core
         reading = self._reading(sql)

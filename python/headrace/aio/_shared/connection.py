@@ -8,7 +8,7 @@ import time
 from collections import deque
 from collections.abc import AsyncGenerator, Iterable
 from types import TracebackType
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from ... import defaults, errors
 from ..._native import Result
@@ -26,6 +26,9 @@ from .cursor import LoopCursor
 from .pipeline import AsyncPipeline
 from .waiting import result_of
 
+if TYPE_CHECKING:
+    from ...sql import Statement
+
 # blocking: from .waiting import is_interrupted
 
 R = TypeVar("R")
@@ -41,7 +44,7 @@ class LoopCursors(Protocol[C_co]):
 
     @property
     def _cursor_type(self) -> type[C_co]: ...
-    async def _script(self, cursor: LoopCursor[Any], sql: str, timeout: float | None) -> None: ...
+    async def _script(self, cursor: LoopCursor[Any], sql: Statement, timeout: float | None) -> None: ...
 
 
 class LoopConnection(LoopArrowQueries[R]):
@@ -55,7 +58,7 @@ class LoopConnection(LoopArrowQueries[R]):
     # statements
 
     async def execute(
-        self: LoopCursors[C_co], sql: str, params: Params = None, *, timeout: float | None = None
+        self: LoopCursors[C_co], sql: Statement, params: Params = None, *, timeout: float | None = None
     ) -> C_co:
         """Executes one statement on a new cursor. In a pipeline, sends it without waiting.
 
@@ -77,7 +80,7 @@ class LoopConnection(LoopArrowQueries[R]):
 
     async def executemany(
         self: LoopCursors[C_co],
-        sql: str,
+        sql: Statement,
         rows: ParameterRows,
         *,
         returning: bool = False,
@@ -106,7 +109,7 @@ class LoopConnection(LoopArrowQueries[R]):
         cursor = self._cursor_type(self, self.row_factory)
         return await cursor.executemany(sql, rows, returning=returning, timeout=timeout)
 
-    async def fetchmany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
+    async def fetchmany(self, sql: Statement, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
         """Executes a query for every row of parameters, pipelined.
 
         Args:
@@ -150,7 +153,7 @@ class LoopConnection(LoopArrowQueries[R]):
 
     # queries
 
-    async def _script(self, cursor: LoopCursor[Any], sql: str, timeout: float | None) -> None:
+    async def _script(self, cursor: LoopCursor[Any], sql: Statement, timeout: float | None) -> None:
         """Executes text without parameters; the results are those of the cursor."""
         core = self._core
         if core.pipelines and (pipeline := core.pipeline()) is not None:
@@ -171,7 +174,7 @@ class LoopConnection(LoopArrowQueries[R]):
             raise
 
     async def _rows(
-        self, factory: RowFactory[T], sql: str, args: tuple[Any, ...], timeout: float | None, first: bool = False
+        self, factory: RowFactory[T], sql: Statement, args: tuple[Any, ...], timeout: float | None, first: bool = False
     ) -> list[T]:
         core = self._core
         if core.timing or (core.pipelines and core.pipeline() is not None):
@@ -191,7 +194,7 @@ class LoopConnection(LoopArrowQueries[R]):
         cursor._take(result)
         return cursor._all()
 
-    async def fetch(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> list[R]:
+    async def fetch(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> list[R]:
         """Executes a query and returns all of its rows.
 
         Args:
@@ -212,7 +215,7 @@ class LoopConnection(LoopArrowQueries[R]):
             raise no_keywords("fetch", named)
         return await self._rows(self.row_factory, sql, args, timeout)
 
-    async def fetchrow(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> R | None:
+    async def fetchrow(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> R | None:
         """Executes a query and returns its first row.
 
         Args:
@@ -234,7 +237,7 @@ class LoopConnection(LoopArrowQueries[R]):
         rows = await self._rows(self.row_factory, sql, args, timeout, True)
         return rows[0] if rows else None
 
-    async def fetchval(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
+    async def fetchval(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
         """Executes a query and returns the first value of its first row.
 
         Args:

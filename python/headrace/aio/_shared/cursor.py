@@ -6,7 +6,7 @@ import asyncio
 import time
 from collections.abc import AsyncIterator
 from types import TracebackType
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ... import defaults
 from ..._shared.arrow import Numeric, arrow_sink
@@ -16,6 +16,9 @@ from ..._shared.modes import ScrollMode
 from ...errors import DatabaseError, InterfaceError, NotSupportedError
 from ...rows import RowFactory
 from ...types import ParameterRows
+
+if TYPE_CHECKING:
+    from ...sql import Statement
 
 R = TypeVar("R")
 Self = TypeVar("Self", bound="LoopCursor[Any]")
@@ -37,10 +40,10 @@ class LoopCursor(CursorBase[R]):
         """The connection to which the cursor belongs."""
         return self._connection
 
-    async def _script(self, sql: str) -> None:
+    async def _script(self, sql: Statement) -> None:
         await self._connection._script(self, sql, None)
 
-    async def execute(self: Self, sql: str, params: Params = None, *, timeout: float | None = None) -> Self:
+    async def execute(self: Self, sql: Statement, params: Params = None, *, timeout: float | None = None) -> Self:
         """Executes one statement. In a pipeline, sends it without waiting.
 
         Opens a transaction if none is open, unless the connection is in autocommit. A call that is interrupted, or a
@@ -92,7 +95,7 @@ class LoopCursor(CursorBase[R]):
 
     async def execute_arrow(
         self: Self,
-        sql: str,
+        sql: Statement,
         params: Params = None,
         *,
         numeric: Numeric = "decimal",
@@ -146,7 +149,7 @@ class LoopCursor(CursorBase[R]):
         return self
 
     async def executemany(
-        self: Self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
+        self: Self, sql: Statement, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
     ) -> Self:
         """Executes one statement for every row of parameters: all rows are applied, or none.
 
@@ -177,7 +180,9 @@ class LoopCursor(CursorBase[R]):
         async with self._connection._whole_batch(timeout):
             return await self._executemany(sql, rows, returning, timeout)
 
-    async def _executemany(self: Self, sql: str, rows: ParameterRows, returning: bool, timeout: float | None) -> Self:
+    async def _executemany(
+        self: Self, sql: Statement, rows: ParameterRows, returning: bool, timeout: float | None
+    ) -> Self:
         core = self._core
         started = time.perf_counter_ns() if core.timing else 0
         self._clear()

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from contextlib import AbstractAsyncContextManager
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..._native import ArrowResult
 from ..._shared.arrow import Numeric, frame_maker, polars_maker, table_maker
 from ..._shared.core import no_keywords
+
+if TYPE_CHECKING:
+    from ...sql import Statement
 
 
 class AsyncPoolFrames:
@@ -18,14 +21,16 @@ class AsyncPoolFrames:
     def connection(self, timeout: float | None = None) -> AbstractAsyncContextManager[Any]:
         """Opens a block with a connection."""
 
-    async def _rows(self, sql: str, args: tuple[Any, ...], numeric: Numeric, timeout: float | None) -> ArrowResult:
+    async def _rows(
+        self, sql: Statement, args: tuple[Any, ...], numeric: Numeric, timeout: float | None
+    ) -> ArrowResult:
         # The connection is back before a table or a frame is made of the rows.
         async with self.connection() as connection:
             return await connection.fetch_arrow(sql, *args, numeric=numeric, timeout=timeout)  # type: ignore[no-any-return]
 
     async def fetch_arrow_table(
         self,
-        sql: str,
+        sql: Statement,
         *args: Any,
         numeric: Numeric = "decimal",
         timeout: float | None = None,
@@ -62,7 +67,7 @@ class AsyncPoolFrames:
 
     async def fetch_df(
         self,
-        sql: str,
+        sql: Statement,
         *args: Any,
         numeric: Numeric = "decimal",
         timeout: float | None = None,
@@ -99,7 +104,7 @@ class AsyncPoolFrames:
 
     async def fetch_polars(
         self,
-        sql: str,
+        sql: Statement,
         *args: Any,
         numeric: Numeric = "decimal",
         timeout: float | None = None,

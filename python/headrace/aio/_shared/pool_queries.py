@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from contextlib import AbstractAsyncContextManager
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from ..._shared.core import no_keywords
 from ..._shared.cursor_base import Params
 from ...types import ParameterRows
 from .protocols import AsyncConnectionProtocol, AsyncCursorProtocol
+
+if TYPE_CHECKING:
+    from ...sql import Statement
 
 R = TypeVar("R")
 
@@ -25,7 +28,7 @@ class AsyncPoolQueries:
     """What a pool has for programs that execute one statement."""
 
     async def execute(
-        self: AsyncLends[R], sql: str, params: Params = None, *, timeout: float | None = None
+        self: AsyncLends[R], sql: Statement, params: Params = None, *, timeout: float | None = None
     ) -> AsyncCursorProtocol[R]:
         """Executes one statement on a connection of the pool. It is a transaction of its own, which is committed.
 
@@ -51,7 +54,7 @@ class AsyncPoolQueries:
 
     async def executemany(
         self: AsyncLends[R],
-        sql: str,
+        sql: Statement,
         rows: ParameterRows,
         *,
         returning: bool = False,
@@ -82,7 +85,7 @@ class AsyncPoolQueries:
             return await connection.executemany(sql, rows, returning=returning, timeout=timeout)
 
     async def fetch(
-        self: AsyncLends[R], sql: str, *args: Any, timeout: float | None = None, **named: NoReturn
+        self: AsyncLends[R], sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn
     ) -> list[R]:
         """Executes a query on a connection of the pool and returns all of its rows.
 
@@ -111,7 +114,7 @@ class AsyncPoolQueries:
             return await connection.fetch(sql, *args, timeout=timeout)
 
     async def fetchrow(
-        self: AsyncLends[R], sql: str, *args: Any, timeout: float | None = None, **named: NoReturn
+        self: AsyncLends[R], sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn
     ) -> R | None:
         """Executes a query on a connection of the pool and returns its first row.
 
@@ -140,7 +143,7 @@ class AsyncPoolQueries:
             return await connection.fetchrow(sql, *args, timeout=timeout)
 
     async def fetchval(
-        self: AsyncLends[R], sql: str, *args: Any, timeout: float | None = None, **named: NoReturn
+        self: AsyncLends[R], sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn
     ) -> Any:
         """Executes a query on a connection of the pool and returns the first value of its first row.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
-from typing import Any, NoReturn, Protocol, TypeVar, overload
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar, overload
 
 from ... import defaults
 from ..._native import ArrowResult
@@ -17,6 +17,9 @@ from ...rows import RowFactory
 from ...types import ParameterRows, TransactionStatus
 from .arrow_stream import AsyncArrowStream
 from .pipeline import AsyncPipeline
+
+if TYPE_CHECKING:
+    from ...sql import Statement
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -52,13 +55,13 @@ class AsyncCursorProtocol(Protocol[R]):
         """The columns of the result, or None if the last statement returned no rows."""
         ...
 
-    async def execute(self: Self, sql: str, params: Params = None, *, timeout: float | None = None) -> Self:
+    async def execute(self: Self, sql: Statement, params: Params = None, *, timeout: float | None = None) -> Self:
         """Executes one statement."""
         ...
 
     async def execute_arrow(
         self: Self,
-        sql: str,
+        sql: Statement,
         params: Params = None,
         *,
         numeric: Numeric = "decimal",
@@ -70,7 +73,7 @@ class AsyncCursorProtocol(Protocol[R]):
         ...
 
     async def executemany(
-        self: Self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
+        self: Self, sql: Statement, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
     ) -> Self:
         """Executes one statement for every row of parameters: all rows are applied, or none."""
         ...
@@ -207,23 +210,25 @@ class AsyncConnectionProtocol(Protocol[R]):
         """Opens a cursor."""
         ...
 
-    async def execute(self, sql: str, params: Params = None, *, timeout: float | None = None) -> AsyncCursorProtocol[R]:
+    async def execute(
+        self, sql: Statement, params: Params = None, *, timeout: float | None = None
+    ) -> AsyncCursorProtocol[R]:
         """Executes one statement on a new cursor."""
         ...
 
     async def executemany(
-        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
+        self, sql: Statement, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
     ) -> AsyncCursorProtocol[R]:
         """Executes one statement for every row of parameters, on a new cursor: all rows are applied, or none."""
         ...
 
-    async def fetch(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> list[R]:
+    async def fetch(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> list[R]:
         """Executes a query and returns all of its rows."""
         ...
 
     async def fetch_arrow(
         self,
-        sql: str,
+        sql: Statement,
         *args: Any,
         numeric: Numeric = "decimal",
         batch_rows: int = defaults.ARROW_BATCH_ROWS,
@@ -235,26 +240,26 @@ class AsyncConnectionProtocol(Protocol[R]):
         ...
 
     async def fetch_arrow_table(
-        self, sql: str, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
+        self, sql: Statement, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
     ) -> Any:
         """Executes a query and returns its rows as a table of pyarrow."""
         ...
 
     async def fetch_df(
-        self, sql: str, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
+        self, sql: Statement, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
     ) -> Any:
         """Executes a query and returns its rows as a data frame of pandas."""
         ...
 
     async def fetch_polars(
-        self, sql: str, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
+        self, sql: Statement, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
     ) -> Any:
         """Executes a query and returns its rows as a data frame of polars."""
         ...
 
     async def fetch_record_batch(
         self,
-        sql: str,
+        sql: Statement,
         *args: Any,
         numeric: Numeric = "decimal",
         batch_rows: int = defaults.ARROW_BATCH_ROWS,
@@ -265,15 +270,15 @@ class AsyncConnectionProtocol(Protocol[R]):
         """Executes a query and returns its rows as a reader of pyarrow."""
         ...
 
-    async def fetchmany(self, sql: str, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
+    async def fetchmany(self, sql: Statement, rows: Iterable[Any], *, timeout: float | None = None) -> list[R]:
         """Executes a query for every row of parameters, pipelined."""
         ...
 
-    async def fetchrow(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> R | None:
+    async def fetchrow(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> R | None:
         """Executes a query and returns its first row."""
         ...
 
-    async def fetchval(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
+    async def fetchval(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
         """Executes a query and returns the first value of its first row."""
         ...
 
@@ -322,13 +327,13 @@ class AsyncConnectionProtocol(Protocol[R]):
         """Sets the isolation level."""
         ...
 
-    def stream(self, sql: str, params: Params = None, *, timeout: float | None = None) -> AsyncIterator[R]:
+    def stream(self, sql: Statement, params: Params = None, *, timeout: float | None = None) -> AsyncIterator[R]:
         """Executes a query and returns its rows one by one, in bounded memory."""
         ...
 
     def stream_arrow(
         self,
-        sql: str,
+        sql: Statement,
         *args: Any,
         numeric: Numeric = "decimal",
         batch_rows: int = defaults.ARROW_BATCH_ROWS,
@@ -339,7 +344,9 @@ class AsyncConnectionProtocol(Protocol[R]):
         """Executes a query and returns its rows as Arrow record batches while they are received, in bounded memory."""
         ...
 
-    def stream_blocks(self, sql: str, params: Params = None, *, timeout: float | None = None) -> AsyncIterator[list[R]]:
+    def stream_blocks(
+        self, sql: Statement, params: Params = None, *, timeout: float | None = None
+    ) -> AsyncIterator[list[R]]:
         """Executes a query and returns its rows in lists, in bounded memory."""
         ...
 
@@ -399,43 +406,43 @@ class AsyncPoolProtocol(Protocol[C]):
         ...
 
     async def execute(
-        self, sql: str, params: Params = None, *, timeout: float | None = None
+        self, sql: Statement, params: Params = None, *, timeout: float | None = None
     ) -> AsyncCursorProtocol[Any]:
         """Executes one statement on a connection of the pool."""
         ...
 
     async def executemany(
-        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
+        self, sql: Statement, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
     ) -> AsyncCursorProtocol[Any]:
         """Executes one statement for every row of parameters on a connection of the pool."""
         ...
 
-    async def fetch(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> list[Any]:
+    async def fetch(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> list[Any]:
         """Executes a query on a connection of the pool and returns all of its rows."""
         ...
 
-    async def fetchrow(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
+    async def fetchrow(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
         """Executes a query on a connection of the pool and returns its first row."""
         ...
 
-    async def fetchval(self, sql: str, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
+    async def fetchval(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
         """Executes a query on a connection of the pool and returns the first value of its first row."""
         ...
 
     async def fetch_arrow_table(
-        self, sql: str, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
+        self, sql: Statement, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
     ) -> Any:
         """Executes a query on a connection of the pool and returns its rows as a table of pyarrow."""
         ...
 
     async def fetch_df(
-        self, sql: str, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
+        self, sql: Statement, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
     ) -> Any:
         """Executes a query on a connection of the pool and returns its rows as a data frame of pandas."""
         ...
 
     async def fetch_polars(
-        self, sql: str, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
+        self, sql: Statement, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
     ) -> Any:
         """Executes a query on a connection of the pool and returns its rows as a data frame of polars."""
         ...

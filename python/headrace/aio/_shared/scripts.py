@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ...types import ParameterRows
 from .connection import C_co, LoopConnection, LoopCursors
+
+if TYPE_CHECKING:
+    from ...sql import Statement
 
 R = TypeVar("R")
 
@@ -13,7 +16,7 @@ R = TypeVar("R")
 class LoopScripts(LoopConnection[R]):
     """A connection to a server that takes several statements in one text, and a batch of queries."""
 
-    async def executescript(self: LoopCursors[C_co], sql: str, *, timeout: float | None = None) -> C_co:
+    async def executescript(self: LoopCursors[C_co], sql: Statement, *, timeout: float | None = None) -> C_co:
         """Executes text without parameters: one statement, or several, separated by semicolons. MySQL and MariaDB take
         several with ``multi_statements=True``.
 
@@ -34,7 +37,7 @@ class LoopScripts(LoopConnection[R]):
         await self._script(cursor, sql, timeout)
         return cursor
 
-    async def fetchmany(self, sql: str, rows: ParameterRows, *, timeout: float | None = None) -> list[R]:
+    async def fetchmany(self, sql: Statement, rows: ParameterRows, *, timeout: float | None = None) -> list[R]:
         cursor = self._cursor_type(self, self.row_factory)
         core: Any = self._core
         try:

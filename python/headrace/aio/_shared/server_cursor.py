@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from ..._shared.arguments import checked_whole
 from ..._shared.cursor_base import Params
@@ -12,6 +12,9 @@ from ..._shared.server_cursor_base import ServerCursorBase
 from ...errors import NotSupportedError
 from ...types import ParameterRows
 from .cursor import LoopCursor
+
+if TYPE_CHECKING:
+    from ...sql import Statement
 
 R = TypeVar("R")
 Self = TypeVar("Self", bound="LoopServerCursor[Any]")
@@ -22,7 +25,7 @@ class LoopServerCursor(ServerCursorBase, LoopCursor[R]):
 
     _has_arrow = False
 
-    async def execute(self: Self, sql: str, params: Params = None, *, timeout: float | None = None) -> Self:
+    async def execute(self: Self, sql: Statement, params: Params = None, *, timeout: float | None = None) -> Self:
         """Opens the cursor for a query.
 
         Args:
@@ -43,7 +46,7 @@ class LoopServerCursor(ServerCursorBase, LoopCursor[R]):
         return self
 
     async def executemany(
-        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
+        self, sql: Statement, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
     ) -> NoReturn:
         """Raises NotSupportedError: a cursor that stays open on the server cannot execute batches.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator
-from typing import Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from ... import defaults
 from ..._shared.arguments import row_maker
@@ -14,6 +14,9 @@ from ...errors import NotSupportedError
 from ...rows import RowFactory, tuple_row
 from ...types import ParameterRows
 from .cursor import LoopCursor
+
+if TYPE_CHECKING:
+    from ...sql import Statement
 
 R = TypeVar("R")
 Self = TypeVar("Self", bound="LoopStreamCursor[Any]")
@@ -32,7 +35,9 @@ class LoopStreamCursor(LoopCursor[R]):
         self._passed = 0
         """Rows of the blocks before the present one."""
 
-    def _begun(self, received: Received, sql: str, params: Params, timeout: float | None) -> AsyncGenerator[list[Any]]:
+    def _begun(
+        self, received: Received, sql: Statement, params: Params, timeout: float | None
+    ) -> AsyncGenerator[list[Any]]:
         """The blocks of a statement that begins to be executed."""
         return self._connection._stream_into(received, sql, params, self.itersize, timeout)  # type: ignore[no-any-return]
 
@@ -45,7 +50,7 @@ class LoopStreamCursor(LoopCursor[R]):
     def rownumber(self) -> int | None:
         return None if self._rows is None else self._passed + self._position
 
-    async def execute(self: Self, sql: str, params: Params = None, *, timeout: float | None = None) -> Self:
+    async def execute(self: Self, sql: Statement, params: Params = None, *, timeout: float | None = None) -> Self:
         """Executes one statement, and receives the first block of its rows.
 
         Args:
@@ -79,7 +84,7 @@ class LoopStreamCursor(LoopCursor[R]):
         return self
 
     async def executemany(
-        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
+        self, sql: Statement, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
     ) -> NoReturn:
         """Raises NotSupportedError: a cursor that streams cannot execute batches.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
 from ..._native import Result
 from ..._shared.arguments import checked_callable
@@ -19,6 +19,9 @@ from ...rows import RowFactory
 from .._shared.blocks import LoopBlocks
 from .cursor import AsyncCursor, AsyncServerCursor, AsyncStreamCursor
 from .largeobject import AsyncLargeObject
+
+if TYPE_CHECKING:
+    from ...sql import Statement
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -97,7 +100,7 @@ class AsyncConnection(CubridBase[R], LoopBlocks[R]):
             return AsyncServerCursor(self, factory, withhold)
         return AsyncStreamCursor(self, factory) if stream else AsyncCursor(self, factory)
 
-    async def generated_keys(self, sql: str, params: Params = None, *, timeout: float | None = None) -> list[Any]:
+    async def generated_keys(self, sql: Statement, params: Params = None, *, timeout: float | None = None) -> list[Any]:
         """Executes an INSERT, and returns the values that it has generated for an AUTO_INCREMENT column, of all of its
         rows. It takes a round trip more than :meth:`execute`; outside of a transaction two.
 
@@ -138,7 +141,7 @@ class AsyncConnection(CubridBase[R], LoopBlocks[R]):
         """
         return await self._rows_of(self._core.execute_batch(statements), timeout)
 
-    async def plan(self, sql: str, *, timeout: float | None = None) -> str:
+    async def plan(self, sql: Statement, *, timeout: float | None = None) -> str:
         """Returns the plan that the server makes for a statement, which is not executed.
 
         Args:
@@ -155,7 +158,7 @@ class AsyncConnection(CubridBase[R], LoopBlocks[R]):
         """
         return await self._run(self._core.plan(sql), timeout)
 
-    async def parameter_types(self, sql: str, *, timeout: float | None = None) -> list[Column]:
+    async def parameter_types(self, sql: Statement, *, timeout: float | None = None) -> list[Column]:
         """Returns the types that the server expects for the parameters of a statement, which is prepared and not
         executed. Values of other types are converted to them, if they can be.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from functools import partial
-from typing import Any, TypeVar, overload
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ... import defaults
 from ..._native import ArrowBatch, ArrowSink, Result
@@ -22,6 +22,9 @@ from ...rows import RowFactory
 from .._shared.connection import LoopConnection
 from .cursor import AsyncCursor, AsyncServerCursor
 from .largeobject import AsyncLargeObject
+
+if TYPE_CHECKING:
+    from ...sql import Statement
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -80,7 +83,7 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
 
     async def stream(
         self,
-        sql: str,
+        sql: Statement,
         params: Params = None,
         *,
         fetch_bytes: int = defaults.INFORMIX_FETCH_BYTES,
@@ -119,7 +122,7 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
 
     def stream_blocks(
         self,
-        sql: str,
+        sql: Statement,
         params: Params = None,
         *,
         fetch_bytes: int = defaults.INFORMIX_FETCH_BYTES,
@@ -152,13 +155,13 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
         return self._declared(sql, params, fetch_bytes, timeout, partial(lists_of, self.row_factory))
 
     def _arrow_batches(
-        self, sql: str, params: Params, sink: ArrowSink, timeout: float | None
+        self, sql: Statement, params: Params, sink: ArrowSink, timeout: float | None
     ) -> AsyncGenerator[ArrowBatch]:
         return self._declared(sql, params, defaults.INFORMIX_FETCH_BYTES, timeout, partial(batches_of, sink), sink)
 
     async def _declared(
         self,
-        sql: str,
+        sql: Statement,
         params: Params,
         fetch_bytes: int,
         timeout: float | None,

@@ -13,6 +13,7 @@ from .._shared.cursor import LoopCursor
 from .._shared.stream_cursor import LoopStreamCursor
 
 if TYPE_CHECKING:
+    from ...sql import Statement
     from .connection import AsyncConnection
 
 
@@ -75,7 +76,9 @@ class AsyncStreamCursor(LoopStreamCursor[R], AsyncCursor[R]):
         super().__init__(connection, row_factory)
         self.on_server = on_server
 
-    def _begun(self, received: Received, sql: str, params: Params, timeout: float | None) -> AsyncGenerator[list[Any]]:
+    def _begun(
+        self, received: Received, sql: Statement, params: Params, timeout: float | None
+    ) -> AsyncGenerator[list[Any]]:
         connection = self._connection
         if self.on_server:
             return connection._cursor_blocks(sql, params, self.itersize, timeout, received)  # type: ignore[no-any-return]

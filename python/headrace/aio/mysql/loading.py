@@ -5,11 +5,12 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import AsyncIterable, Callable, Iterable, Sequence
-from typing import IO, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 from ... import defaults, errors
 from ..._native import ArrowSource, Columns, Result, Transfer
-from ..._shared.arguments import checked_names, checked_rows, checked_text
+from ..._shared.arguments import checked_names, checked_rows
+from ..._shared.composing import composed_text
 from ..._shared.core import ExclusiveUse
 from ..._shared.limits import Limit, afresh, until
 from ..._shared.modes import Duplicates
@@ -19,6 +20,9 @@ from ...mysql.core import MySqlCore
 from ...types import ParameterRows
 from .._shared.connection import LoopConnection
 from .._shared.waiting import look_at
+
+if TYPE_CHECKING:
+    from ...sql import Statement
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -90,7 +94,7 @@ class AsyncLoading(MySqlBase[R], LoopConnection[R]):
         return result.rowcount
 
     async def load_data(
-        self, sql: str, source: bytes | IO[bytes] | IO[str] | Iterable[bytes], *, timeout: float | None = None
+        self, sql: Statement, source: bytes | IO[bytes] | IO[str] | Iterable[bytes], *, timeout: float | None = None
     ) -> int:
         """Executes a LOAD DATA LOCAL INFILE statement with data of the program in place of the file. Needs a connection
         with ``local_infile=True``.
@@ -114,8 +118,8 @@ class AsyncLoading(MySqlBase[R], LoopConnection[R]):
         """
         limit = until(timeout)
         load.check_allowed(self._core)
-        checked_text(sql, "SQL")
         wire = self._core.wire
+        sql = composed_text(wire, sql)
 
         async def send(ticket: Any) -> None:
             for piece in load.pieces(source, defaults.COPY_BLOCK):

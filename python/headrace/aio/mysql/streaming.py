@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, AsyncIterator
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from ... import defaults
 from ..._shared.cursor_base import Params
@@ -13,6 +13,9 @@ from ...mysql.connection_base import MySqlBase
 from ...mysql.core import MySqlCore, first_of, may_write
 from .._shared.blocks import LoopBlocks, Reading, block_size, rows_of
 
+if TYPE_CHECKING:
+    from ...sql import Statement
+
 R = TypeVar("R")
 
 
@@ -21,12 +24,12 @@ class AsyncStreaming(MySqlBase[R], LoopBlocks[R]):
 
     _core: MySqlCore  # pyright: ignore[reportIncompatibleVariableOverride]
 
-    def _reading(self, sql: str) -> Reading:
+    def _reading(self, sql: Statement) -> Reading:
         return Reading(may_write(sql))
 
     def stream(
         self,
-        sql: str,
+        sql: Statement,
         params: Params = None,
         *,
         fetch_size: int = defaults.FETCH_SIZE,
@@ -61,7 +64,7 @@ class AsyncStreaming(MySqlBase[R], LoopBlocks[R]):
 
     def stream_blocks(
         self,
-        sql: str,
+        sql: Statement,
         params: Params = None,
         *,
         fetch_size: int = defaults.FETCH_SIZE,
@@ -96,13 +99,13 @@ class AsyncStreaming(MySqlBase[R], LoopBlocks[R]):
         return super().stream_blocks(sql, params, fetch_size=fetch_size, timeout=timeout)
 
     def _cursor_blocks(
-        self, sql: str, params: Params, fetch_size: int, timeout: float | None, received: Received | None = None
+        self, sql: Statement, params: Params, fetch_size: int, timeout: float | None, received: Received | None = None
     ) -> AsyncGenerator[list[R]]:
         """The blocks of a stream whose result is in a cursor on the server."""
         return self._fetched(sql, params, block_size(fetch_size), timeout, received)
 
     async def _fetched(
-        self, sql: str, params: Params, size: int, timeout: float | None, received: Received | None
+        self, sql: Statement, params: Params, size: int, timeout: float | None, received: Received | None
     ) -> AsyncGenerator[list[R]]:
         core, wire = self._core, self._core.wire
         ticket, number = core.open_cursor(sql, params, size)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from ... import defaults
 from ..._shared.arguments import ARGUMENTS, checked_text, checked_values, checked_whole
+from ..._shared.composing import composed_text
 from ..._shared.cursor_base import Params
 from ..._shared.limits import Limit, until
 from ..._shared.modes import ScrollMode
@@ -22,6 +23,7 @@ from .._shared.cursor import LoopCursor
 from .._shared.waiting import look_at
 
 if TYPE_CHECKING:
+    from ...sql import Statement
     from .connection import AsyncConnection
     from .copy import AsyncCopy
 
@@ -63,7 +65,7 @@ class AsyncCursor(LoopCursor[R]):
         await self.execute(f"SELECT * FROM {function}({places})", tuple(params) if params else None, timeout=timeout)
         return params
 
-    def copy(self, sql: str, *, timeout: float | None = None) -> AsyncCopy:
+    def copy(self, sql: Statement, *, timeout: float | None = None) -> AsyncCopy:
         """Opens a block for a COPY statement, ``COPY ... FROM STDIN`` or ``COPY ... TO STDOUT``.
 
         If the block raises an exception, the COPY fails.
@@ -82,7 +84,7 @@ class AsyncCursor(LoopCursor[R]):
         from .copy import AsyncCopy
 
         self._check()
-        return AsyncCopy(self._connection, checked_text(sql, "SQL"), self, limit=timeout)
+        return AsyncCopy(self._connection, composed_text(self._core.wire, sql), self, limit=timeout)
 
 
 class AsyncServerCursor(AsyncCursor[R]):
@@ -115,7 +117,7 @@ class AsyncServerCursor(AsyncCursor[R]):
         """The number of rows of the last block that was fetched; -1 before the first."""
         return super().rowcount if self._result is not None and self._result.tag else -1
 
-    async def execute(self: Self, sql: str, params: Params = None, *, timeout: float | None = None) -> Self:
+    async def execute(self: Self, sql: Statement, params: Params = None, *, timeout: float | None = None) -> Self:
         """Declares the cursor for a query.
 
         Args:
@@ -160,7 +162,7 @@ class AsyncServerCursor(AsyncCursor[R]):
             # blocking:     self._connection._wait(ended, afresh(limit))
 
     async def executemany(
-        self, sql: str, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
+        self, sql: Statement, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
     ) -> NoReturn:
         """Raises NotSupportedError: a cursor with a name cannot execute batches.
 

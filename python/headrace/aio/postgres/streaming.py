@@ -8,7 +8,7 @@ import weakref
 from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable
 from functools import partial
 from itertools import islice
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ... import defaults, errors
 from ..._native import ArrowBatch, ArrowSink, Result
@@ -19,6 +19,9 @@ from ...postgres.core import ConnectionCore
 from ...postgres.streams import BUSY, Reading
 from .._shared.connection import LoopConnection
 from .._shared.waiting import look_at
+
+if TYPE_CHECKING:
+    from ...sql import Statement
 
 # blocking: import threading
 
@@ -57,7 +60,12 @@ class AsyncStreaming(PostgresBase[R], LoopConnection[R]):
     _core: ConnectionCore  # pyright: ignore[reportIncompatibleVariableOverride]
 
     def stream(
-        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, timeout: float | None = None
+        self,
+        sql: Statement,
+        params: Params = None,
+        *,
+        fetch_size: int = defaults.FETCH_SIZE,
+        timeout: float | None = None,
     ) -> AsyncIterator[R]:
         """Executes a query and returns its rows one by one, in bounded memory.
 
@@ -88,7 +96,12 @@ class AsyncStreaming(PostgresBase[R], LoopConnection[R]):
         return self._watched(reading, self._stream_rows(reading, timeout))
 
     def stream_blocks(
-        self, sql: str, params: Params = None, *, fetch_size: int = defaults.FETCH_SIZE, timeout: float | None = None
+        self,
+        sql: Statement,
+        params: Params = None,
+        *,
+        fetch_size: int = defaults.FETCH_SIZE,
+        timeout: float | None = None,
     ) -> AsyncGenerator[list[R]]:
         """Executes a query and returns its rows in lists, in bounded memory: :meth:`stream` without the cost of a step
         for each row.
@@ -147,7 +160,7 @@ class AsyncStreaming(PostgresBase[R], LoopConnection[R]):
         return self._portal(reading, timeout, partial(lists_of, self.row_factory), exclusive)
 
     def _arrow_batches(
-        self, sql: str, params: Params, sink: ArrowSink, timeout: float | None
+        self, sql: Statement, params: Params, sink: ArrowSink, timeout: float | None
     ) -> AsyncGenerator[ArrowBatch]:
         reading = Reading(self._core, sql, params, sink.fetch_rows(), sink)
         return self._watched(reading, self._portal(reading, timeout, partial(batches_of, sink)))
