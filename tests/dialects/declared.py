@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from sqlalchemy.testing import exclusions
 from sqlalchemy.testing.requirements import SuiteRequirements
@@ -28,12 +28,15 @@ class Declared(SuiteRequirements):
     """Requirements that are no question about the database: why they are left as they are."""
     SERVER: ClassVar[dict[str, str]] = {}
     """What the database has and the test server does not."""
+    DIALECT: ClassVar[dict[str, str]] = {}
+    """What the database has and the dialect does not write yet."""
 
     def __init_subclass__(cls) -> None:
         for names, rule in (
             (cls.YES, exclusions.open),
             (cls.NO, exclusions.closed),
             (cls.SERVER, exclusions.closed),
+            (cls.DIALECT, exclusions.closed),
         ):
             for name in names:
                 setattr(cls, name, property(lambda self, rule=rule: rule()))
@@ -42,7 +45,6 @@ class Declared(SuiteRequirements):
 def closed_by_default() -> set[str]:
     """The requirements that SQLAlchemy's own class answers with no."""
 
-    def is_closed(member: Any) -> bool:
-        return isinstance(member, property) and "exclusions.closed()" in inspect.getsource(member.fget)  # type: ignore[arg-type]
-
-    return {name for name, member in inspect.getmembers_static(SuiteRequirements, is_closed)}
+    members = {name: inspect.getattr_static(SuiteRequirements, name) for name in dir(SuiteRequirements)}
+    rules = {name: member.fget for name, member in members.items() if isinstance(member, property)}
+    return {name for name, rule in rules.items() if rule and "exclusions.closed()" in inspect.getsource(rule)}

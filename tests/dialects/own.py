@@ -61,7 +61,8 @@ def run_parts(url: str, version: str, *parts: Part, more: str = "", requirements
     of_run = [(part, counts) for part in parts if (counts := part.counts) is not None]
     without = {reason: names for part, _ in of_run for reason, names in part.without.items()}
     found = run(url, version, *(part.path for part, _ in of_run), without=without, more=more, requirements=requirements)
-    assert found == sum((counts for _, counts in of_run), Counts(0, 0))
+    wanted = sum((counts for _, counts in of_run), Counts(0, 0))
+    assert found == wanted, f"{found}, and not {wanted}"
 
 
 def run(

@@ -56,7 +56,6 @@ class Requirements(Declared):
         "views",
         "window_functions",
         "window_range",
-        "window_range_numeric",
     )
     NO: ClassVar[dict[str, No]] = {
         "array_type": No("collections are SET, MULTISET and LIST, of which none is an array", "Reference: LIST(e)"),
@@ -134,6 +133,7 @@ class Requirements(Declared):
         "schemas": "everything belongs to one owner",
         "create_table_as": "CREATE TABLE ... AS SELECT is not there",
         "create_temp_table_as": "CREATE TABLE ... AS SELECT is not there",
+        "window_range_numeric": "a frame of fractions is not there",
         "window_range_non_numeric": "a frame of INTERVALs is not there",
     }
     BESIDE: ClassVar[dict[str, str]] = {

@@ -107,13 +107,14 @@ def test_values_come_back_as_they_were_and_their_types_are_reflected(
 
 def test_reflection_finds_what_was_defined(tables: Engines) -> None:
     def work(connection: sa.Connection) -> Any:
-        connection.exec_driver_sql("create view alchemy_view as select id from alchemy_books")
+        connection.exec_driver_sql("create view alchemy_view as select id, value from alchemy_books")
         connection.exec_driver_sql("create serial alchemy_sequence")
         look = sa.inspect(connection)
         columns = look.get_columns("alchemy_authors")
         found = {
             "tables": {"alchemy_authors", "alchemy_books"} <= set(look.get_table_names()),
             "views": "alchemy_view" in look.get_view_names(),
+            "columns": [(one["name"], type(one["type"])) for one in look.get_columns("alchemy_view")],
             "definition": "alchemy_books" in look.get_view_definition("alchemy_view"),
             "sequences": "alchemy_sequence" in look.get_sequence_names(),
             "counted": [column["name"] for column in columns if column["autoincrement"]],
@@ -130,6 +131,7 @@ def test_reflection_finds_what_was_defined(tables: Engines) -> None:
     assert tables.connected(work) == {
         "tables": True,
         "views": True,
+        "columns": [("id", sa.BIGINT), ("value", sa.NUMERIC)],
         "definition": True,
         "sequences": True,
         "counted": ["id"],

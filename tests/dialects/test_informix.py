@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import uuid
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
@@ -79,7 +80,7 @@ VALUES: list[tuple[Any, Any]] = [
     (sa.DateTime, datetime.datetime(2024, 2, 29, 23, 59, 59, 123450)),
     (sa.Time, datetime.time(23, 59, 59, 123450)),
     (sa.Interval, datetime.timedelta(days=-12345, microseconds=10)),
-    (sa.Uuid, __import__("uuid").UUID(int=5)),
+    (sa.Uuid, uuid.UUID(int=5)),
     (sa.JSON, {"a": [1, None, "ß"]}),
     (sa.Enum("red", "blue", name="colour"), "red"),
     (ifx.MONEY(10, 2), Decimal("1.50")),

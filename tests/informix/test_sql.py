@@ -227,6 +227,9 @@ def test_condition(connection: Any, condition: str, numbers: list[int]) -> None:
         ("select unique length(c) from q where c is not null", [(4,)]),
         ("select n from q where n < 3 union select n + 1 from q where n < 3 order by 1", [(1,), (2,), (3,)]),
         ("select n from q where n < 3 union all select 7 from q where n = 1 order by 1 desc", [(7,), (2,), (1,)]),
+        # The limit of the first is that of all.
+        ("select first 2 n from q where n = 4 union select n from q where n < 4 order by 1", [(1,), (2,)]),
+        ("select skip 1 first 2 n from q where n = 4 union select n from q where n < 4 order by 1", [(2,), (3,)]),
         ("(select first 1 n from q order by n desc) union (select 99 from q) order by 1", [(4,), (99,)]),
         ("select n from q where n > 2 intersect select n from q where n < 4", [(3,)]),
         ("select n from q minus select n from q where n > 1", [(1,)]),

@@ -88,8 +88,10 @@ class CubridDialect_headrace(Engines, Levels, CubridReflection):
         "SERIALIZABLE": "serializable",
     }
 
-    def __init__(self, **keywords: Any) -> None:
+    def __init__(self, json_serializer: Any = None, **keywords: Any) -> None:
         super().__init__(**keywords)
+        # The driver reads JSON.
+        self._json_serializer, self._json_deserializer = json_serializer, None
         set_up_older_alembic()
 
     @classmethod

@@ -17,8 +17,8 @@ from .types import reflected
 
 _UNIQUE, _INDEX, _REVERSE_UNIQUE, _REVERSE_INDEX = range(4)
 """``TYPE`` of SCHEMA_INFO's constraints."""
-_RULES = {0: "CASCADE", 1: "RESTRICT", 2: "NO ACTION", 3: "SET NULL"}
-"""What a foreign key does."""
+_RULES = {0: "CASCADE", 3: "SET NULL"}
+"""What a foreign key does, but for RESTRICT and NO ACTION, one of which each does that says nothing else."""
 
 
 def _bare(name: str) -> str:
@@ -96,8 +96,12 @@ class CubridReflection(default.DefaultDialect):
         name = self.identifier_preparer.quote_identifier(table_name)
         if schema is not None:
             name = f"{self.identifier_preparer.quote_identifier(schema)}.{name}"
+        if self._kind(connection, table_name, schema, **keywords) == "VCLASS":
+            shown = self._columns_of_view(connection, name)
+        else:
+            shown = connection.exec_driver_sql(f"SHOW COLUMNS FROM {name}").all()
         columns = []
-        for column, declared, null, _, value, extra in connection.exec_driver_sql(f"SHOW COLUMNS FROM {name}"):
+        for column, declared, null, _, value, extra in shown:
             type_ = reflected(declared)
             if type_ is None:
                 util.warn(f"Did not recognize type {declared!r} of column {column!r}")
@@ -113,6 +117,22 @@ class CubridReflection(default.DefaultDialect):
                 }
             )
         return columns
+
+    def _columns_of_view(self, connection: Any, name: str) -> list[Any]:
+        """What ``SHOW COLUMNS`` shows, of a view, which it need not know: as a query of it is described."""
+        described = connection.exec_driver_sql(f"SELECT * FROM {name} WHERE 1 = 0").cursor.description
+        rows = []
+        for column, kind, _, _, precision, scale, _ in described:
+            declared = str(kind)
+            if declared == "NUMERIC":
+                declared = f"NUMERIC({precision},{scale})"
+            elif declared in ("CHAR", "VARCHAR", "BIT", "VARBIT", "NCHAR", "VARNCHAR"):
+                declared = f"{declared}({precision})"
+            elif declared == "ENUM":
+                # The values are those of the table's column.
+                declared = "VARCHAR"
+            rows.append((column, declared, "YES", None, None, None))
+        return rows
 
     def _default(self, type_: Any, value: str | None) -> str | None:
         """A default as SQL: texts are shown without quotes."""
@@ -139,7 +159,7 @@ class CubridReflection(default.DefaultDialect):
         found: dict[str, dict[str, Any]] = {}
         rows = sorted(self._info(connection, "foreign_keys", table_name, schema), key=lambda row: (row[7], row[4]))
         for parent, referred, _, column, _, updating, deleting, name, _ in rows:
-            rules = {"onupdate": _RULES[updating], "ondelete": _RULES[deleting]}
+            rules = {"onupdate": _RULES.get(updating), "ondelete": _RULES.get(deleting)}
             key = found.setdefault(
                 name,
                 {
@@ -148,8 +168,7 @@ class CubridReflection(default.DefaultDialect):
                     "referred_schema": schema,
                     "referred_table": _bare(parent),
                     "referred_columns": [],
-                    # What every key does that says nothing.
-                    "options": {word: rule for word, rule in rules.items() if rule != "RESTRICT"},
+                    "options": {word: rule for word, rule in rules.items() if rule is not None},
                 },
             )
             key["constrained_columns"].append(column)

@@ -13,7 +13,7 @@ from sqlalchemy.sql import compiler, elements, expression, sqltypes
 
 from .types import DATETIME, FINEST
 
-ONE_ROW = 'sysmaster:"informix".sysdual'
+ONE_ROW = '(SELECT 1 AS n FROM "informix".systables WHERE tabid = 1) AS one_row'
 """A table of one row, for queries that read none: Informix has no SELECT without FROM."""
 FULL_PRECISION = 32
 """Digits of the longest DECIMAL."""
@@ -27,7 +27,27 @@ class InformixCompiler(compiler.SQLCompiler):
         {expression.CompoundSelect.EXCEPT: "MINUS"},  # type: ignore[attr-defined]
     )
 
+    _compound_index: int | None = None
+    """Which of several queries begins."""
+
     # queries
+
+    def visit_select(self, select_stmt: Any, *arguments: Any, **keywords: Any) -> str:
+        self._compound_index = keywords.get("compound_index")
+        return super().visit_select(select_stmt, *arguments, **keywords)
+
+    def visit_compound_select(
+        self, cs: Any, asfrom: bool = False, compound_index: int | None = None, **keywords: Any
+    ) -> str:
+        first = getattr(cs.selects[0], "element", cs.selects[0])
+        if cs._has_row_limiting_clause and isinstance(first, expression.CompoundSelect):
+            raise exc.CompileError("a limit of queries of which the first is several itself: make that a subquery")
+        is_inside = bool(self.stack)
+        text = super().visit_compound_select(cs, asfrom=asfrom, compound_index=compound_index, **keywords)
+        if is_inside and not asfrom and compound_index is None:
+            # "Union", IBM Informix Guide to SQL: Tutorial: within a statement it is in FROM only.
+            return f"SELECT * FROM ({text}) AS queries"
+        return text
 
     def default_from(self) -> str:
         return f" FROM {ONE_ROW}"
@@ -61,6 +81,13 @@ class InformixCompiler(compiler.SQLCompiler):
         return super().visit_select_statement_grouping(grouping, **keywords)
 
     def get_select_precolumns(self, select: Any, **keywords: Any) -> str:
+        # "A FIRST clause", IBM Informix Guide to SQL: Tutorial: in the first of several queries it limits all of them.
+        limited = self.stack[-2]["selectable"] if self._compound_index == 0 else select
+        self._compound_index = None
+        text = self._limits(limited, **keywords)
+        return text + super().get_select_precolumns(select, **keywords)
+
+    def _limits(self, select: Any, **keywords: Any) -> str:
         text = ""
         if select._fetch_clause_options and (
             select._fetch_clause_options["percent"] or select._fetch_clause_options["with_ties"]
@@ -70,7 +97,7 @@ class InformixCompiler(compiler.SQLCompiler):
         for word, clause in (("SKIP", select._offset_clause), ("FIRST", limit)):
             if clause is not None:
                 text += f"{word} {self._row_count(clause, **keywords)} "
-        return text + super().get_select_precolumns(select, **keywords)
+        return text
 
     def _row_count(self, clause: Any, **keywords: Any) -> str:
         if not isinstance(clause, elements.BindParameter):
@@ -78,24 +105,11 @@ class InformixCompiler(compiler.SQLCompiler):
         return self.process(clause, **{**keywords, "within_columns_clause": False})
 
     def _row_limit_clause(self, cs: Any, **keywords: Any) -> str:
-        if isinstance(cs, expression.CompoundSelect):
-            return self.limit_clause(cs, **keywords)
-        # Its numbers are after SELECT.
+        # The numbers are after the first SELECT.
         return ""
 
     def limit_clause(self, select: Any, **keywords: Any) -> str:
-        """After several queries, all of which it limits: "LIMIT Clause", IBM Informix Guide to SQL: Syntax."""
-        if not isinstance(select, expression.CompoundSelect):
-            return ""
-        limit = select._limit_clause if select._fetch_clause is None else select._fetch_clause
-        text = ""
-        for word, clause in (("SKIP", select._offset_clause), ("LIMIT", limit)):
-            if clause is not None:
-                text += f" {word} {self._row_count(clause, **keywords)}"
-        return text
-
-    def fetch_clause(self, select: Any, **keywords: Any) -> str:  # type: ignore[override]
-        return self.limit_clause(select, **keywords)
+        return ""
 
     def for_update_clause(self, select: Any, **keywords: Any) -> str:
         wanted = select._for_update_arg
@@ -113,7 +127,13 @@ class InformixCompiler(compiler.SQLCompiler):
 
     def visit_frame_clause(self, frameclause: Any, **keywords: Any) -> str:
         # "OLAP window expressions", IBM Informix Guide to SQL: Syntax: the offsets are constants.
-        return super().visit_frame_clause(frameclause, **{**keywords, "literal_binds": True})
+        return super().visit_frame_clause(frameclause, **{**keywords, "literal_execute": True})
+
+    def _format_frame_clause(self, range_: Any, **keywords: Any) -> str:
+        # The same of SQLAlchemy 2.0.
+        return super()._format_frame_clause(  # type: ignore[misc,unused-ignore]
+            range_, **{**keywords, "literal_execute": True}
+        )
 
     def visit_sequence(self, sequence: Any, **keywords: Any) -> str:
         return f"{self.preparer.format_sequence(sequence)}.NEXTVAL"
@@ -125,7 +145,13 @@ class InformixCompiler(compiler.SQLCompiler):
     ) -> str:
         is_cast = keywords.pop("is_cast", False)
         text = super().visit_bindparam(bindparam, within_columns_clause=within_columns_clause, **keywords)
-        if not within_columns_clause or is_cast or keywords.get("literal_binds") or bindparam.expanding:
+        if (
+            not within_columns_clause
+            or is_cast
+            or keywords.get("literal_binds")
+            or keywords.get("literal_execute")
+            or bindparam.expanding
+        ):
             return text
         # A parameter in the list of a query has no type of its own.
         if isinstance(bindparam.type, sqltypes.NullType):

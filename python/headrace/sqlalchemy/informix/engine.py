@@ -110,8 +110,10 @@ class InformixDialect_headrace(Engines, Levels, InformixReflection):
         # Those who run SQLAlchemy's tests have their own.
         pass
 
-    def __init__(self, **keywords: Any) -> None:
+    def __init__(self, json_serializer: Any = None, **keywords: Any) -> None:
         super().__init__(**keywords)
+        # The driver reads JSON.
+        self._json_serializer, self._json_deserializer = json_serializer, None
         set_up_older_alembic()
 
     def create_connect_args(self, url: URL) -> tuple[Sequence[str], dict[str, Any]]:

@@ -25,6 +25,8 @@ pub struct Query {
     closed: bool,
     /// ORDER BY and LIMIT for all of the queries that this one is the last of.
     tail: String,
+    /// FIRST and SKIP of the first of several queries, which are those of all of them.
+    head: String,
 }
 
 impl Query {
@@ -159,6 +161,7 @@ impl Parser<'_> {
             sql += &format!(" {operator} {}", term(query));
             tail.clone_from(&query.tail);
         }
+        tail += &first.head;
         let into_temp = first.into_temp;
         let for_update = first.for_update || others.iter().any(|(_, query)| query.for_update);
         Query { sql: sql + &tail, columns, into_temp, for_update, ..Query::default() }
@@ -394,9 +397,15 @@ impl Parser<'_> {
             list.push("NULL".to_owned());
         }
         let plain_rows = distinct.is_empty() && !aggregated && !grouped;
-        let closed = limit.is_some() || skip.is_some();
+        let is_first_of_several =
+            first.is_none() && ["union", "intersect", "minus", "except"].iter().any(|word| self.is(word));
+        let closed = !is_first_of_several && (limit.is_some() || skip.is_some());
         let tables_sql = tables.sql();
-        let text = format!("SELECT {distinct}{}{tables_sql}{sql}{}", list.join(", "), Self::limit_clause(skip, limit));
+        let mut text = format!("SELECT {distinct}{}{tables_sql}{sql}", list.join(", "));
+        let mut head = Self::limit_clause(skip, limit);
+        if !is_first_of_several {
+            text += &std::mem::take(&mut head);
+        }
         let alone = tables.single.is_some();
         let required = columns.iter_mut().map(|column| std::mem::take(&mut column.not_null) && alone).collect();
         Ok(Query {
@@ -408,6 +417,7 @@ impl Parser<'_> {
             for_update,
             closed,
             tail,
+            head,
         })
     }
 
