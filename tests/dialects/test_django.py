@@ -6,6 +6,7 @@ import datetime
 import decimal
 import json
 import os
+import re
 import subprocess
 import sys
 import uuid
@@ -21,6 +22,7 @@ from headrace.django.postgresql.numbers import Int4, Int8
 from headrace.errors import DataError, ProgrammingError
 from headrace.testing import MysqldServer, PostgresServer
 from headrace.types import Jsonb, Range
+from long import NIGHT
 from sdist import source_of
 
 DJANGO = "5.2.19"
@@ -28,21 +30,34 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 APPS = ["basic", "transactions"]
 """Of Django's tests. docs/howto/django.md has what the others do."""
+SAMPLE = ["backends", "postgres_tests", "basic", "transactions"]
+CURSORS = "backends.postgresql.test_server_side_cursors.ServerSideCursorsPostgres."
+CONNECTIONS = "backends.postgresql.tests.Tests."
+DIFFERENT = {
+    *(CURSORS + "test_" + name for name in ("closed_server_side_cursor", "server_side_binding", "server_side_cursor")),
+    *(CURSORS + "test_server_side_cursor" + name for name in ("_many_cursors", "s_setting")),
+    *(CURSORS + "test_values" + name for name in ("", "_list", "_list_fields_not_equal_to_names", "_list_flat")),
+    *(CONNECTIONS + "test_connect_" + name for name in ("custom_cursor_factory", "isolation_level", "pool")),
+    *(CONNECTIONS + "test_" + name for name in ("client_encoding_utf8_enforce", "connect_server_side_binding")),
+    "postgres_tests.test_apps.PostgresConfigTests.test_register_serializer_for_migrations",
+    "postgres_tests.test_operations.ValidateConstraintTests.test_validate",
+}
+"""The tests of the sample that fail, for the reasons that docs/howto/django.md gives."""
 WITHOUT = "import sys; sys.modules.update(psycopg=None, psycopg2=None, psycopg_pool=None); "
 """Imports of these fail, as where they are not installed."""
 
 
+def finished(folder: Path, *command: str, **variables: str) -> subprocess.CompletedProcess[str]:
+    """A program of this Python, at its end."""
+    path = os.pathsep.join(filter(None, (str(HERE), os.environ.get("PYTHONPATH"))))
+    environment = {**os.environ, "PYTHONPATH": path, **variables}
+    whole = [sys.executable, *command]
+    return subprocess.run(whole, cwd=folder, env=environment, capture_output=True, text=True, check=False)
+
+
 def run(folder: Path, *command: str, **variables: str) -> str:
     """What a program of this Python prints."""
-    path = os.pathsep.join(filter(None, (str(HERE), os.environ.get("PYTHONPATH"))))
-    done = subprocess.run(
-        [sys.executable, *command],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": path, **variables},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = finished(folder, *command, **variables)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-6000:]
     return done.stdout + done.stderr
 
@@ -58,14 +73,25 @@ def of_mysql(server: MysqldServer, **more: Any) -> str:
 
 
 def own_tests(database: str, *apps: str) -> str:
+    """What Django's tests of these apps print."""
     arguments = ["--settings=django_backend_settings", "--parallel", "1", "--noinput"]
     code = WITHOUT + "import runpy; sys.path.insert(0, '.'); runpy.run_path('runtests.py', run_name='__main__')"
-    return run(source_of("django", DJANGO) / "tests", "-c", code, *arguments, *apps, DJANGO_DATABASE=database)
+    tests = source_of("django", DJANGO) / "tests"
+    return finished(tests, "-c", code, *arguments, *apps, DJANGO_DATABASE=database).stderr
 
 
 @pytest.mark.slow
 def test_djangos_own_tests_without_psycopg(server: PostgresServer) -> None:
     assert "\nOK" in own_tests(of_postgres(server), *APPS)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not NIGHT, reason="takes half a minute: make test-long")
+def test_sample_of_djangos_own_tests_fails_where_it_is_documented(server: PostgresServer) -> None:
+    said = own_tests(of_postgres(server), *SAMPLE)
+    failed = set(re.findall(r"^(?:ERROR|FAIL): \w+ \(([\w.]+)\)", said, re.MULTILINE))
+    assert "\nRan " in said, said[-3000:]
+    assert failed <= DIFFERENT, said[-6000:]
 
 
 @pytest.mark.slow
