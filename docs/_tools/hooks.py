@@ -136,9 +136,9 @@ def pool_resets() -> str:
             for node in ast.parse(source.read_text(encoding="utf-8")).body
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name)
         }
-        left = values["LEFT"]
+        left = values["SESSION_STATE"]
         if not isinstance(left, ast.Tuple):
-            raise LookupError(f"{source} has no table LEFT")
+            raise LookupError(f"{source} has no table SESSION_STATE")
         modes = ast.literal_eval(values["MODES"] or left)
         head = " | ".join(["left behind", *(f'`"{mode}"`' for mode in modes)])
         lines = [f"| {head} |", "|---" * (1 + len(modes)) + "|"]

@@ -90,7 +90,7 @@ def fate_of(shell: str, db: Database, mode: str, leaving: Leaving, name: str) ->
 def test_every_entry_is_what_the_table_says(shell: str, any_db: Database, admin: Any, mode: str) -> None:
     table = any_db.resets
     wrong: dict[str, tuple[str, str]] = {}
-    for entry in table.LEFT:
+    for entry in table.SESSION_STATE:
         said = getattr(entry, mode)
         leaving = LEAVING[any_db.kind].get(entry.name)
         if said is None or leaving is None:
@@ -106,11 +106,11 @@ def test_no_entry_is_without_a_test(any_db: Database) -> None:
     # Those of character sets are in tests/mysql/test_server_charsets.py.
     here = {"attributes", "unknown_attributes", "streams", "charsets", "open_cursors"}
     with_settings = {"settings"} if kind in EVERY_SETTING else set[str]()
-    entries = {entry.name for entry in any_db.resets.LEFT}
+    entries = {entry.name for entry in any_db.resets.SESSION_STATE}
     assert entries <= here | with_settings | LEAVING[kind].keys() | UNSEEN.get(kind, {}).keys()
     assert all(
         getattr(entry, mode) in ("kept", None)
-        for entry in any_db.resets.LEFT
+        for entry in any_db.resets.SESSION_STATE
         for mode in MODES
         if entry.name in UNSEEN.get(kind, {})
     )
@@ -166,7 +166,7 @@ def test_a_failed_block_keeps_nothing_after_another_set_autocommit(
 
 
 def test_what_was_never_known_closes_the_connection(shell: str, any_db: Database) -> None:
-    unknown = [entry for entry in any_db.resets.LEFT if entry.name == "unknown_attributes"]
+    unknown = [entry for entry in any_db.resets.SESSION_STATE if entry.name == "unknown_attributes"]
     names = [name for name in ("isolation_level", "lock_wait") if f"`{name}`" in "".join(e.what for e in unknown)]
     assert bool(names) != any_db.supports_isolation_query
     for name in names:
@@ -182,7 +182,7 @@ def test_what_was_never_known_closes_the_connection(shell: str, any_db: Database
 
 
 def test_streams_that_are_open(shell: str, any_db: Database, admin: Any, mode: str) -> None:
-    (said,) = [getattr(entry, mode) for entry in any_db.resets.LEFT if entry.name == "streams"]
+    (said,) = [getattr(entry, mode) for entry in any_db.resets.SESSION_STATE if entry.name == "streams"]
     if said is None:
         return
     with pool_of(shell, any_db.url, reset=mode) as (lend, give_back):
@@ -208,7 +208,7 @@ def test_streams_that_are_open(shell: str, any_db: Database, admin: Any, mode: s
 
 @pytest.mark.parametrize("any_db", ["postgresql"], indirect=True)
 def test_notifications_that_were_not_read(shell: str, any_db: Database, mode: str) -> None:
-    (said,) = [getattr(entry, mode) for entry in any_db.resets.LEFT if entry.name == "subscriptions"]
+    (said,) = [getattr(entry, mode) for entry in any_db.resets.SESSION_STATE if entry.name == "subscriptions"]
     with pool_of(shell, any_db.url, reset=mode, kwargs={"autocommit": True}) as (lend, give_back):
         one = lend()
         one.execute("listen left_c")
@@ -255,7 +255,7 @@ def test_settings_of_the_session(shell: str, any_db: Database, mode: str) -> Non
         assert is_same(one, two)
         found = EVERY_SETTING[any_db.kind].look(two)
         give_back(two)
-    (said,) = [getattr(entry, mode) for entry in any_db.resets.LEFT if entry.name == "settings"]
+    (said,) = [getattr(entry, mode) for entry in any_db.resets.SESSION_STATE if entry.name == "settings"]
     wanted = after if said == "kept" else before
     assert {name: found[name] for name in changed} == {name: wanted[name] for name in changed}
 

@@ -90,7 +90,9 @@ def test_page_of_pools_has_every_entry_of_every_database() -> None:
         section = page.split(f"### {title}\n")[1].split("\n## ")[0].split("\n### ")[0]
         shown = [tuple(line.strip("| ").split(" | ")) for line in section.splitlines() if line.startswith("| ")]
         assert shown[0] == ("left behind", *(f'`"{mode}"`' for mode in table.MODES))
-        assert shown[1:] == [(entry.what, *(getattr(entry, mode) for mode in table.MODES)) for entry in table.LEFT]
+        assert shown[1:] == [
+            (entry.what, *(getattr(entry, mode) for mode in table.MODES)) for entry in table.SESSION_STATE
+        ]
 
 
 def documented() -> list[Any]:

@@ -25,7 +25,7 @@ use std::sync::Arc;
 pub struct HeadraceStatement {
     link: Link,
     sql: Option<Arc<str>>,
-    bound: Option<Rows>,
+    bound: Option<BoundRows>,
     arrow: Options,
     ingest: Ingest,
     /// The result of its last execution.
@@ -33,12 +33,12 @@ pub struct HeadraceStatement {
 }
 
 /// What was bound.
-enum Rows {
+enum BoundRows {
     Batch(RecordBatch),
     Stream(Box<dyn RecordBatchReader + Send>),
 }
 
-impl Rows {
+impl BoundRows {
     fn schema(&self) -> SchemaRef {
         match self {
             Self::Batch(batch) => batch.schema(),
@@ -164,12 +164,12 @@ impl Optionable for HeadraceStatement {
 
 impl Statement for HeadraceStatement {
     fn bind(&mut self, batch: RecordBatch) -> Result<()> {
-        self.bound = Some(Rows::Batch(batch));
+        self.bound = Some(BoundRows::Batch(batch));
         Ok(())
     }
 
     fn bind_stream(&mut self, reader: Box<dyn RecordBatchReader + Send>) -> Result<()> {
-        self.bound = Some(Rows::Stream(reader));
+        self.bound = Some(BoundRows::Stream(reader));
         Ok(())
     }
 

@@ -6,7 +6,7 @@ use crate::config::{ANY_DATABASE, Config, DatabaseConfig};
 use crate::console::totals::{Averages, totals};
 use crate::front::front_registry::{FrontRegistry, Service};
 use crate::gate::Gates;
-use crate::leaving::Left;
+use crate::leaving::LeavingReceiver;
 use crate::lifecycle::Options;
 use crate::limits::LOGINS;
 use crate::lock;
@@ -82,7 +82,7 @@ pub struct Hub {
     /// The threads for bulk traffic.
     pub bulk: Handle,
     /// Whether clients have to leave.
-    pub left: Left,
+    pub left: LeavingReceiver,
     predecessor: OnceLock<Arc<Predecessor>>,
 }
 
@@ -122,7 +122,7 @@ impl ConnectRequest {
 
 impl Hub {
     /// A daemon without clients.
-    pub fn new(config: Config, bulk: Handle, left: Left) -> Self {
+    pub fn new(config: Config, bulk: Handle, left: LeavingReceiver) -> Self {
         let most_memory = config.daemon.most_memory();
         Self {
             config: Mutex::new(Arc::new(config)),

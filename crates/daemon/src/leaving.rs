@@ -22,10 +22,10 @@ pub enum Leaving {
 }
 
 /// It, as a task of a client receives it.
-pub type Left = watch::Receiver<Leaving>;
+pub type LeavingReceiver = watch::Receiver<Leaving>;
 
 /// Waits, as long as the client is idle, until it has to leave; returns what it is told.
-pub async fn due(left: &mut Left) -> Ended {
+pub async fn due(left: &mut LeavingReceiver) -> Ended {
     loop {
         let now = *left.borrow_and_update();
         match now {

@@ -18,10 +18,10 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 /// The rows of requests as record batches: those that came, and not yet those that were taken.
 #[pyclass(frozen, module = "headrace._native")]
 #[derive(Debug)]
-pub struct ArrowSink(Mutex<Rows>);
+pub struct ArrowSink(Mutex<ReceivedBatches>);
 
 #[derive(Debug)]
-struct Rows {
+struct ReceivedBatches {
     options: Options,
     /// `None` before the columns are known.
     batches: Option<Batches>,
@@ -32,7 +32,7 @@ struct Rows {
 }
 
 impl ArrowSink {
-    fn lock(&self, py: Python<'_>) -> MutexGuard<'_, Rows> {
+    fn lock(&self, py: Python<'_>) -> MutexGuard<'_, ReceivedBatches> {
         // Nothing in it is half done after a panic that its batches could show.
         self.0.lock_py_attached(py).unwrap_or_else(PoisonError::into_inner)
     }
@@ -54,7 +54,7 @@ impl ArrowSink {
     pub fn rows<R: Run>(&self, py: Python<'_>, run: &mut R) -> Result<(), Fatal> {
         py.detach(|| {
             let mut rows = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            let Rows { batches: Some(batches), ended: false, .. } = &mut *rows else { return Ok(()) };
+            let ReceivedBatches { batches: Some(batches), ended: false, .. } = &mut *rows else { return Ok(()) };
             run.by_column(batches)?;
             batches.settle();
             Ok(())
@@ -137,7 +137,7 @@ impl ArrowSink {
             return Err(errors::programming(py, &format!("batch_bytes must be at least 1 and at most {most}")));
         }
         let options = Options { numeric, batch_rows, batch_bytes, fixed, ..Options::default() };
-        Ok(Self(Mutex::new(Rows { options, batches: None, ended: false, sized: (0, 0, 0) })))
+        Ok(Self(Mutex::new(ReceivedBatches { options, batches: None, ended: false, sized: (0, 0, 0) })))
     }
 
     /// Takes the next batch that has ended; None if there is none. After the batches before it, raises DataError for a

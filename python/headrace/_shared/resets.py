@@ -14,7 +14,7 @@ Fate = Literal["set back", "kept", "closed"]
 """What becomes of something on return to a pool. ``closed``: the connection is closed, and replaced."""
 
 
-class Left(NamedTuple):
+class SessionState(NamedTuple):
     """Something that the last user of a connection may have left, and what becomes of it."""
 
     name: str

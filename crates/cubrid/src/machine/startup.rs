@@ -86,7 +86,7 @@ impl Options {
 }
 
 #[derive(Debug)]
-enum State {
+enum StartupState {
     /// The hello was sent.
     Greeted,
     /// TLS is to be put in place.
@@ -102,7 +102,7 @@ enum State {
 /// A session that is being opened.
 #[derive(Debug)]
 pub(super) struct Startup {
-    state: State,
+    state: StartupState,
     host: String,
     tls: bool,
     /// The database info was sent with the hello.
@@ -139,7 +139,7 @@ impl Startup {
     /// The session that is open, while replies to what follows the login are to come.
     pub fn following(&self) -> Option<&Connected> {
         match &self.state {
-            State::Following(connected, _) => Some(connected),
+            StartupState::Following(connected, _) => Some(connected),
             _ => None,
         }
     }
@@ -147,7 +147,7 @@ impl Startup {
     /// Ends the transaction of a session that is open, for which there is nothing to do.
     pub fn end_transaction(&mut self, connected: Connected, info: CasInfo, write_buffer: &mut WriteBuffer) {
         client::end_tran(write_buffer.tail(), info, tran::COMMIT);
-        self.state = State::Following(connected, 1);
+        self.state = StartupState::Following(connected, 1);
     }
 
     /// Writes the first message, or both.
@@ -169,7 +169,7 @@ impl Startup {
             write_buffer.tail().extend_from_slice(&db_info);
         }
         Ok(Self {
-            state: State::Greeted,
+            state: StartupState::Greeted,
             host: options.host.clone(),
             tls: options.tls,
             is_ahead,
@@ -182,13 +182,13 @@ impl Startup {
     }
 
     pub fn awaits_tls(&self) -> bool {
-        matches!(self.state, State::AwaitsTls)
+        matches!(self.state, StartupState::AwaitsTls)
     }
 
     /// Host and port of the CAS, if the broker has named one.
     pub fn redirect(&self) -> Option<(&str, u16)> {
         match self.state {
-            State::Redirected(port) => Some((&self.host, port)),
+            StartupState::Redirected(port) => Some((&self.host, port)),
             _ => None,
         }
     }
@@ -206,14 +206,14 @@ impl Startup {
     }
 
     fn accepted(&mut self, write_buffer: &mut WriteBuffer) {
-        if self.tls { self.state = State::AwaitsTls } else { self.connect(write_buffer) }
+        if self.tls { self.state = StartupState::AwaitsTls } else { self.connect(write_buffer) }
     }
 
     fn connect(&mut self, write_buffer: &mut WriteBuffer) {
         if !self.is_ahead {
             write_buffer.tail().extend_from_slice(&self.db_info.0);
         }
-        self.state = State::Connecting;
+        self.state = StartupState::Connecting;
     }
 
     /// Handles what has come.
@@ -221,29 +221,29 @@ impl Startup {
         loop {
             let unread = read_buffer.unread();
             match self.state {
-                State::Greeted => {
+                StartupState::Greeted => {
                     let Some(answer) = Answer::read(unread)? else { return Ok(Progress::Going) };
                     read_buffer.consume(login::ANSWER_BYTES);
                     match answer {
                         Answer::Accepted => self.accepted(write_buffer),
-                        Answer::Port(port) => self.state = State::Redirected(port),
+                        Answer::Port(port) => self.state = StartupState::Redirected(port),
                         Answer::Refused(code) => return Ok(Progress::Refused(ServerError::cas(code))),
                     }
                 }
-                State::AwaitsTls if !unread.is_empty() => {
+                StartupState::AwaitsTls if !unread.is_empty() => {
                     return Err(Fatal::peer(
                         "the server sent data before the TLS handshake; this may be a man-in-the-middle attack",
                     ));
                 }
-                State::AwaitsTls | State::Redirected(_) => return Ok(Progress::Going),
-                State::Connecting | State::Following(..) => {
+                StartupState::AwaitsTls | StartupState::Redirected(_) => return Ok(Progress::Going),
+                StartupState::Connecting | StartupState::Following(..) => {
                     let Some((length, info)) = messages::header(unread)? else { return Ok(Progress::Going) };
                     let total = HEADER_BYTES + length;
                     let Some(payload) = unread.get(HEADER_BYTES..total) else {
                         read_buffer.want(total);
                         return Ok(Progress::Going);
                     };
-                    let (connected, due) = if let State::Following(connected, due) = self.state {
+                    let (connected, due) = if let StartupState::Following(connected, due) = self.state {
                         let refused = ServerError::read(Reader::coded(payload, self.codeset))?;
                         read_buffer.consume(total);
                         if let Some(error) = refused {
@@ -261,7 +261,7 @@ impl Startup {
                     if due == 0 {
                         return Ok(Progress::Ready(connected, info));
                     }
-                    self.state = State::Following(connected, due);
+                    self.state = StartupState::Following(connected, due);
                 }
             }
         }

@@ -1,7 +1,7 @@
 //! The description of a prepared statement, and what of that has to be the same for a client that was told of it.
 
 use super::counted::Counted;
-use super::statements::Statement;
+use super::statements::PreparedStatement;
 use crate::limits::DESCRIPTION_BYTES;
 use sha2::{Digest, Sha256};
 use std::ops::Deref;
@@ -57,7 +57,7 @@ pub enum Comparison {
 
 impl Description {
     /// The description of a statement by these two messages.
-    pub fn of_statement(statement: &Statement, parameters: &[u8], columns: &[u8]) -> Self {
+    pub fn of_statement(statement: &PreparedStatement, parameters: &[u8], columns: &[u8]) -> Self {
         let first = &statement.first_description;
         Self {
             parameters: Some(Kept::shared(&first.parameters, parameters, short_of_parameters)),
@@ -67,7 +67,7 @@ impl Description {
 
     /// The description of the statement that a portal was bound from, by RowDescription or NoData of the portal: the
     /// formats of its columns are those of the Bind, and those of a statement are all text.
-    pub fn of_portal(statement: &Statement, columns: &[u8]) -> Self {
+    pub fn of_portal(statement: &PreparedStatement, columns: &[u8]) -> Self {
         let first = &statement.first_description.columns;
         if let Some(first) = first.get().filter(|first| **first.0 == *columns) {
             return Self { parameters: None, columns: first.clone() };

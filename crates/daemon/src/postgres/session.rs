@@ -9,7 +9,7 @@ use super::startup_replies::Settings;
 use crate::client::{Client, is_full};
 use crate::config::PoolMode;
 use crate::hub::Hub;
-use crate::leaving::{self, Left};
+use crate::leaving::{self, LeavingReceiver};
 use crate::limits::{PINNED_PAUSE, SMALL, TURN};
 use crate::pool::{Parameters, ServerConnection as _};
 use crate::registry::{self, Activity, Entered};
@@ -175,7 +175,7 @@ struct ClientSession {
     /// Counts replies.
     replies: u64,
     hub: Arc<Hub>,
-    left: Left,
+    left: LeavingReceiver,
     traffic: Traffic,
     /// What the server sends.
     flow: Flow,

@@ -15,7 +15,7 @@ use std::time::Instant;
 
 /// A statement as a client's Parse has it: its text, and the types of its parameters.
 #[derive(Debug)]
-pub struct Statement {
+pub struct PreparedStatement {
     /// The body of Parse after the name: text, number of types, types.
     pub body: Arc<[u8]>,
     /// What its execution does, and leaves in the session.
@@ -29,7 +29,7 @@ pub struct Statement {
     _counted: Counted,
 }
 
-impl Statement {
+impl PreparedStatement {
     /// Distinguishes it from all others.
     pub fn id(&self) -> u64 {
         self.id
@@ -57,7 +57,7 @@ static NUMBERS: AtomicU64 = AtomicU64::new(1);
 /// What is kept by the number of a statement.
 pub type ById<T> = HashMap<u64, T, BuildHasherDefault<IdHasher>>;
 
-/// The hash of a number that [`Statement::id`] has counted: nobody can choose those that collide.
+/// The hash of a number that [`PreparedStatement::id`] has counted: nobody can choose those that collide.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct IdHasher(u64);
 
@@ -93,7 +93,7 @@ pub struct Catalog {
 }
 
 /// Statements by the body of their Parse.
-type ByBody = HashMap<Arc<[u8]>, Arc<Statement>>;
+type ByBody = HashMap<Arc<[u8]>, Arc<PreparedStatement>>;
 
 #[derive(Debug, Default)]
 struct Known {
@@ -122,7 +122,7 @@ impl Known {
 impl Catalog {
     /// The statement with this text and these types, parsed under these settings; the same for everyone who asks within
     /// [`SHARED_FOR`]. Where there are too many it is the client's own, and so is one that would show that it is shared.
-    pub fn shared(&self, settings: &Arc<str>, body: &[u8], now: Instant) -> Arc<Statement> {
+    pub fn shared(&self, settings: &Arc<str>, body: &[u8], now: Instant) -> Arc<PreparedStatement> {
         let mut known = lock(&self.known);
         if let Some(of_settings) = known.statements.get_mut(settings)
             && let Some(found) = of_settings.get_mut(body)
@@ -175,7 +175,7 @@ impl Catalog {
 
     /// A client that prepares the text of this statement from now on gets another. Returns true if it would have got this
     /// one.
-    pub fn forget(&self, statement: &Statement) -> bool {
+    pub fn forget(&self, statement: &PreparedStatement) -> bool {
         let Some(settings) = &statement.settings else { return false };
         let mut known = lock(&self.known);
         let Some(of_settings) = known.statements.get_mut(settings) else { return false };
@@ -190,7 +190,7 @@ impl Catalog {
 
     /// The server has changed in a way that this statement does not fit any more. Others may not either: what is prepared
     /// from now on is parsed again, the first time that it is noticed.
-    pub fn outdated(&self, statement: &Statement) {
+    pub fn outdated(&self, statement: &PreparedStatement) {
         if self.forget(statement) {
             self.clear();
         }
@@ -198,14 +198,14 @@ impl Catalog {
 }
 
 /// A statement that is nobody else's.
-pub fn own(body: &[u8]) -> Arc<Statement> {
+pub fn own(body: &[u8]) -> Arc<PreparedStatement> {
     Arc::new(make(body, None, Instant::now()))
 }
 
-fn make(body: &[u8], settings: Option<Arc<str>>, made: Instant) -> Statement {
+fn make(body: &[u8], settings: Option<Arc<str>>, made: Instant) -> PreparedStatement {
     let id = NUMBERS.fetch_add(1, Ordering::Relaxed);
     let facts = facts(&text_of(body), always_follows);
-    Statement {
+    PreparedStatement {
         body: body.into(),
         facts,
         settings,
@@ -281,7 +281,7 @@ impl OnServer {
     }
 
     /// The server has described one that it has just prepared or found to fit.
-    pub fn describe(&mut self, statement: &Statement, description: &Description) {
+    pub fn describe(&mut self, statement: &PreparedStatement, description: &Description) {
         let description = description.clone();
         if let Some(entry) = self.used.get_mut(&statement.id) {
             entry.description = Some(description.after(entry.description.as_ref()));

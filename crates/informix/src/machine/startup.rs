@@ -56,7 +56,7 @@ pub struct Options {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum StartupState {
     Tls,
     Login,
     Protocols,
@@ -71,7 +71,7 @@ enum State {
 #[derive(Debug)]
 pub(super) struct Startup {
     options: Options,
-    state: State,
+    state: StartupState,
     error: Option<ServerError>,
     /// The answers to the questions at login were accepted.
     accepted: bool,
@@ -81,17 +81,17 @@ pub(super) struct Startup {
 
 impl Startup {
     pub(super) fn new(options: Options, write_buffer: &mut WriteBuffer) -> Result<Self, Fatal> {
-        let mut startup = Self { options, state: State::Tls, error: None, accepted: false, locale: None };
+        let mut startup = Self { options, state: StartupState::Tls, error: None, accepted: false, locale: None };
         startup.begin(write_buffer)?;
         Ok(startup)
     }
 
     fn begin(&mut self, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         if self.options.tls {
-            self.state = State::Tls;
+            self.state = StartupState::Tls;
             return Ok(());
         }
-        self.state = State::Login;
+        self.state = StartupState::Login;
         self.log_in(write_buffer)
     }
 
@@ -130,12 +130,12 @@ impl Startup {
     }
 
     pub(super) fn awaits_tls(&self) -> bool {
-        self.state == State::Tls
+        self.state == StartupState::Tls
     }
 
     pub(super) fn tls_ready(&mut self, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
-        if self.state == State::Tls {
-            self.state = State::Login;
+        if self.state == StartupState::Tls {
+            self.state = StartupState::Login;
             self.log_in(write_buffer)?;
         }
         Ok(())
@@ -153,8 +153,8 @@ impl<H: super::IfxHandler> Machine<H> {
         match startup.state {
             // A server that redirects sends nothing else.
             _ if self.redirect.is_some() => Ok(Progress::Wait),
-            State::Tls => Ok(Progress::Wait),
-            State::Login => {
+            StartupState::Tls => Ok(Progress::Wait),
+            StartupState::Login => {
                 let Some(total) = login::length(read_buffer.unread())? else { return Ok(Progress::Wait) };
                 let Some(packet) = read_buffer.unread().get(..total) else {
                     read_buffer.want(total);
@@ -220,7 +220,7 @@ impl<H: super::IfxHandler> Machine<H> {
         if !startup.options.pam {
             startup.open_session(write_buffer);
         }
-        startup.state = State::Protocols;
+        startup.state = StartupState::Protocols;
         Ok(())
     }
 
@@ -231,7 +231,7 @@ impl<H: super::IfxHandler> Machine<H> {
         write_buffer: &mut WriteBuffer,
     ) -> Result<bool, Fatal> {
         match message {
-            Message::Protocols(mask) if startup.state == State::Protocols => {
+            Message::Protocols(mask) if startup.state == StartupState::Protocols => {
                 self.capabilities = Capabilities::negotiate(&capabilities::OFFER, mask);
                 if self.capabilities.has(Feature::Pam) && !startup.options.pam {
                     // Groups that were sent ahead would be taken for answers: another connection has to wait for the
@@ -243,18 +243,18 @@ impl<H: super::IfxHandler> Machine<H> {
                     ));
                 }
             }
-            Message::Challenge { style, text } if startup.state == State::Pam => {
+            Message::Challenge { style, text } if startup.state == StartupState::Pam => {
                 self.challenge = Some((*style, DEFAULT.decode_string(text)));
             }
-            Message::Accept if startup.state == State::Pam => startup.accepted = true,
+            Message::Accept if startup.state == StartupState::Pam => startup.accepted = true,
             Message::Err(error) => startup.error = Some(error.clone()),
-            Message::Done { warnings, .. } if startup.state == State::Database => self.opened(*warnings),
-            Message::Describe(described) if startup.state == State::LocalePrepare => {
+            Message::Done { warnings, .. } if startup.state == StartupState::Database => self.opened(*warnings),
+            Message::Describe(described) if startup.state == StartupState::LocalePrepare => {
                 let sql = locale::QUERY.into();
                 let statement = Statement::new(described.clone(), sql, Epoch::default(), self.capabilities, DEFAULT);
                 startup.locale = statement.columns.map(|columns| (statement.id, columns));
             }
-            Message::Tuple(row) if startup.state == State::LocaleFetch => {
+            Message::Tuple(row) if startup.state == StartupState::LocaleFetch => {
                 if let Some((_, columns)) = &startup.locale {
                     self.locale = locale::in_row(columns, row)?;
                 }
@@ -275,7 +275,7 @@ impl<H: super::IfxHandler> Machine<H> {
     fn next_step(&mut self, startup: &mut Startup, write_buffer: &mut WriteBuffer) -> Result<bool, Fatal> {
         let failed = startup.error.take();
         match (startup.state, failed) {
-            (State::LocalePrepare | State::LocaleFetch, Some(_)) => startup.locale = None,
+            (StartupState::LocalePrepare | StartupState::LocaleFetch, Some(_)) => startup.locale = None,
             (_, Some(error)) => {
                 let reason = format!("the server refused the session with error {}", error.sqlcode);
                 self.closing_error = Some(error);
@@ -285,22 +285,22 @@ impl<H: super::IfxHandler> Machine<H> {
         }
         let out = write_buffer.tail();
         match startup.state {
-            State::Protocols if startup.options.pam && self.capabilities.has(Feature::Pam) => {
+            StartupState::Protocols if startup.options.pam && self.capabilities.has(Feature::Pam) => {
                 client::plain(out, tag::SQ_ACK);
                 client::eot(out);
-                startup.state = State::Pam;
+                startup.state = StartupState::Pam;
             }
-            State::Protocols => {
+            StartupState::Protocols => {
                 if startup.options.pam {
                     startup.open_session(write_buffer);
                 }
-                startup.state = State::Info;
+                startup.state = StartupState::Info;
             }
-            State::Pam if startup.accepted => {
+            StartupState::Pam if startup.accepted => {
                 startup.open_session(write_buffer);
-                startup.state = State::Info;
+                startup.state = StartupState::Info;
             }
-            State::Pam => {
+            StartupState::Pam => {
                 // Errors and messages are not questions, but are answered as such.
                 if self.challenge.as_ref().is_some_and(|(style, _)| *style > 2) {
                     self.challenge = None;
@@ -308,16 +308,16 @@ impl<H: super::IfxHandler> Machine<H> {
                     client::eot(out);
                 }
             }
-            State::Info if startup.options.database.is_some() => startup.state = State::Database,
-            State::Database if startup.options.codeset.is_none() => {
+            StartupState::Info if startup.options.database.is_some() => startup.state = StartupState::Database,
+            StartupState::Database if startup.options.codeset.is_none() => {
                 client::prepare(out, locale::QUERY.as_bytes(), 0, self.capabilities);
                 client::eot(out);
-                startup.state = State::LocalePrepare;
+                startup.state = StartupState::LocalePrepare;
             }
-            State::LocalePrepare if startup.locale.is_some() => {
+            StartupState::LocalePrepare if startup.locale.is_some() => {
                 let id = startup.locale.as_ref().map_or(0, |(id, _)| *id);
                 locale::fetch(out, id);
-                startup.state = State::LocaleFetch;
+                startup.state = StartupState::LocaleFetch;
             }
             _ => {
                 if let Some((id, _)) = startup.locale.take() {

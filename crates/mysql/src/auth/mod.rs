@@ -97,7 +97,7 @@ pub enum ServerKey {
 }
 
 #[derive(Debug)]
-enum State {
+enum AuthState {
     /// The plugin has answered; an OK, or a message of the plugin's own protocol, is expected.
     Answered,
     /// The server's RSA key was requested.
@@ -113,7 +113,7 @@ pub struct Authenticator {
     channel: Channel,
     server_key: ServerKey,
     data: Vec<u8>,
-    state: State,
+    state: AuthState,
     /// What the server stores of the password, if only the password's owner can compute it.
     stored: Option<Vec<u8>>,
 }
@@ -128,7 +128,7 @@ impl fmt::Debug for Authenticator {
 impl Authenticator {
     /// A conversation by `plugin`.
     pub fn new(plugin: Plugin, password: Option<Secret>, channel: Channel, server_key: ServerKey) -> Self {
-        Self { plugin, password, channel, server_key, data: Vec::new(), state: State::Answered, stored: None }
+        Self { plugin, password, channel, server_key, data: Vec::new(), state: AuthState::Answered, stored: None }
     }
 
     /// The plugin.
@@ -182,7 +182,7 @@ impl Authenticator {
             }
             Plugin::Parsec => {
                 self.nonce()?;
-                self.state = State::AwaitSalt;
+                self.state = AuthState::AwaitSalt;
                 Ok(Vec::new())
             }
         }
@@ -194,12 +194,12 @@ impl Authenticator {
     /// [`Fatal`] as for [`Authenticator::start`].
     pub fn more(&mut self, data: &[u8]) -> Result<Option<Vec<u8>>, Fatal> {
         match (&self.state, self.plugin, data) {
-            (State::AwaitKey, _, pem) => {
+            (AuthState::AwaitKey, _, pem) => {
                 let pem = String::from_utf8_lossy(pem).into_owned();
-                self.state = State::Answered;
+                self.state = AuthState::Answered;
                 self.encrypted(&pem).map(Some)
             }
-            (State::AwaitSalt, Plugin::Parsec, ext_salt) => {
+            (AuthState::AwaitSalt, Plugin::Parsec, ext_salt) => {
                 let mut random = [0; 32];
                 getrandom::fill(&mut random).map_err(|error| {
                     Fatal::new(
@@ -208,7 +208,7 @@ impl Authenticator {
                     )
                 })?;
                 let (answer, stored) = ed25519::parsec(self.password(), ext_salt, self.nonce()?, &random)?;
-                self.state = State::Answered;
+                self.state = AuthState::Answered;
                 self.stored = Some(stored);
                 Ok(Some(answer))
             }
@@ -234,7 +234,7 @@ impl Authenticator {
         match self.server_key.clone() {
             ServerKey::Known(pem) => self.encrypted(&pem),
             ServerKey::Retrieve => {
-                self.state = State::AwaitKey;
+                self.state = AuthState::AwaitKey;
                 // request_public_key, which has another number in each of the two plugins.
                 Ok(vec![if self.plugin == Plugin::Sha256Password { 1 } else { 2 }])
             }

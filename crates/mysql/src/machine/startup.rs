@@ -113,7 +113,7 @@ pub(super) enum Progress {
 /// | Authenticating | AuthSwitchRequest, AuthMoreData: answered | Authenticating |
 /// | Authenticating | OK | (the session) |
 #[derive(Debug)]
-enum State {
+enum StartupState {
     Greeting,
     AwaitTls,
     Authenticating(Box<Authenticator>),
@@ -122,7 +122,7 @@ enum State {
 #[derive(Debug)]
 pub(super) struct Startup {
     options: Options,
-    state: State,
+    state: StartupState,
     greeting: Option<HandshakeV10>,
     capabilities: Capabilities,
     channel: Channel,
@@ -144,7 +144,7 @@ impl Startup {
         }
         Ok(Self {
             options,
-            state: State::Greeting,
+            state: StartupState::Greeting,
             greeting: None,
             capabilities: Capabilities::empty(),
             channel,
@@ -160,7 +160,7 @@ impl Startup {
 
     /// Returns true if the server waits for the TLS handshake and must not send anything before it.
     pub fn awaits_tls(&self) -> bool {
-        matches!(self.state, State::AwaitTls)
+        matches!(self.state, StartupState::AwaitTls)
     }
 
     fn send(&mut self, write_buffer: &mut WriteBuffer, write: impl FnOnce(&mut Vec<u8>)) {
@@ -181,8 +181,8 @@ impl Startup {
         }
         self.sequence = sequence.wrapping_add(1);
         match (&mut self.state, payload) {
-            (State::Greeting, _) => self.greeting(payload, write_buffer)?,
-            (State::Authenticating(authenticator), [header::OK, ..]) => {
+            (StartupState::Greeting, _) => self.greeting(payload, write_buffer)?,
+            (StartupState::Authenticating(authenticator), [header::OK, ..]) => {
                 let (ok, changes) = Completion::read_ok(payload, self.capabilities)?;
                 if let (true, Channel::Tls) = (self.options.certificate_by_password, self.channel) {
                     let scramble = self.greeting.as_ref().map_or(&[][..], |greeting| &greeting.auth_plugin_data);
@@ -201,20 +201,20 @@ impl Startup {
                 let info = if ok.info.first() == Some(&1) { Vec::new() } else { ok.info.clone() };
                 return Ok(Progress::Ready(Completion { info, ..ok }, changes));
             }
-            (State::Authenticating(_), [header::AUTH_SWITCH_REQUEST, ..]) => {
+            (StartupState::Authenticating(_), [header::AUTH_SWITCH_REQUEST, ..]) => {
                 let (name, data) = auth_switch_request(payload)?;
                 let mut authenticator = self.authenticator(&name)?;
                 let answer = authenticator.start(&data)?;
-                self.state = State::Authenticating(Box::new(authenticator));
+                self.state = StartupState::Authenticating(Box::new(authenticator));
                 self.send(write_buffer, |out| out.extend_from_slice(&answer));
             }
-            (State::Authenticating(authenticator), [header::AUTH_MORE_DATA, data @ ..]) => {
+            (StartupState::Authenticating(authenticator), [header::AUTH_MORE_DATA, data @ ..]) => {
                 if let Some(answer) = authenticator.more(data)? {
                     self.send(write_buffer, |out| out.extend_from_slice(&answer));
                 }
             }
             // parsec's salt comes without the byte of AuthMoreData.
-            (State::Authenticating(authenticator), data) if authenticator.plugin() == Plugin::Parsec => {
+            (StartupState::Authenticating(authenticator), data) if authenticator.plugin() == Plugin::Parsec => {
                 if let Some(answer) = authenticator.more(data)? {
                     self.send(write_buffer, |out| out.extend_from_slice(&answer));
                 }
@@ -265,7 +265,7 @@ impl Startup {
         if self.capabilities.contains(Capabilities::SSL) {
             let hello = self.hello();
             self.send(write_buffer, |out| hello.write(out));
-            self.state = State::AwaitTls;
+            self.state = StartupState::AwaitTls;
             return Ok(());
         }
         if self.options.tls == Tls::Require && !offered {
@@ -370,7 +370,7 @@ impl Startup {
             },
         };
         self.sequence = frame::packet(write_buffer.tail(), self.sequence, |out| response.write(out));
-        self.state = State::Authenticating(Box::new(authenticator));
+        self.state = StartupState::Authenticating(Box::new(authenticator));
         Ok(())
     }
 }

@@ -6,7 +6,7 @@ use super::pending::{Failure, PendingRequest, Stage};
 use super::request::Request;
 use super::run::DataRows;
 use super::stage::Event;
-use super::startup::State;
+use super::startup::StartupState;
 use super::statement::calls_set_config_of_path;
 use super::work::Work;
 use super::{Machine, PgHandler, Phase, Server, TransactionStatus};
@@ -33,16 +33,16 @@ impl<H: PgHandler> Machine<H> {
             let unread = read_buffer.unread();
             if let Phase::Startup(startup) = &mut self.phase {
                 match startup.state {
-                    State::SslReply if unread.is_empty() => return Ok(()),
-                    State::SslReply => {
+                    StartupState::SslReply if unread.is_empty() => return Ok(()),
+                    StartupState::SslReply => {
                         startup.ssl_reply(unread, write_buffer)?;
                         read_buffer.consume(1);
                         continue;
                     }
-                    State::AwaitTls if !unread.is_empty() => {
+                    StartupState::AwaitTls if !unread.is_empty() => {
                         return Err(Fatal::peer("the server sent data before the TLS handshake"));
                     }
-                    State::AwaitTls => return Ok(()),
+                    StartupState::AwaitTls => return Ok(()),
                     _ => {}
                 }
             }
@@ -451,7 +451,7 @@ impl<H: PgHandler> Machine<H> {
             self.transaction.take_redefined();
         }
         if let Phase::Startup(startup) = &self.phase {
-            if !matches!(startup.state, State::Settled) {
+            if !matches!(startup.state, StartupState::Settled) {
                 return Err(Fatal::peer("the server was ready before the authentication was over"));
             }
             self.phase = Phase::Ready;

@@ -96,7 +96,7 @@ pub struct Options {
     pub methods: Vec<Method>,
 }
 
-pub(super) enum State {
+pub(super) enum StartupState {
     SslReply,
     AwaitTls,
     Auth,
@@ -108,7 +108,7 @@ pub(super) enum State {
 
 pub(super) struct Startup {
     pub options: Options,
-    pub state: State,
+    pub state: StartupState,
     pub encrypted: bool,
     tls_server_end_point: Option<Vec<u8>>,
     bound: bool,
@@ -123,15 +123,15 @@ impl fmt::Debug for Startup {
 impl Startup {
     pub fn new(options: Options, write_buffer: &mut WriteBuffer) -> Self {
         let mut startup =
-            Self { state: State::Auth, encrypted: false, tls_server_end_point: None, bound: false, options };
+            Self { state: StartupState::Auth, encrypted: false, tls_server_end_point: None, bound: false, options };
         match startup.options.tls {
             Tls::No => startup.hello(write_buffer),
             Tls::Prefer | Tls::Require => {
                 frontend::ssl_request(write_buffer.tail());
-                startup.state = State::SslReply;
+                startup.state = StartupState::SslReply;
             }
             Tls::Direct => {
-                startup.state = State::AwaitTls;
+                startup.state = StartupState::AwaitTls;
             }
         }
         startup
@@ -139,8 +139,8 @@ impl Startup {
 
     pub fn next_step(&self) -> NextStep<'_> {
         match self.state {
-            State::AwaitTls => NextStep::StartTls { request_first: false },
-            State::CancelSent => NextStep::CancelWritten,
+            StartupState::AwaitTls => NextStep::StartTls { request_first: false },
+            StartupState::CancelSent => NextStep::CancelWritten,
             _ => NextStep::Exchange,
         }
     }
@@ -148,12 +148,12 @@ impl Startup {
     fn hello(&mut self, write_buffer: &mut WriteBuffer) {
         if let Purpose::Cancel(message) = &self.options.purpose {
             write_buffer.tail().extend_from_slice(message);
-            self.state = State::CancelSent;
+            self.state = StartupState::CancelSent;
             return;
         }
         let parameters = self.options.parameters.iter().map(|(name, value)| (name.as_str(), value.as_str()));
         frontend::startup(write_buffer.tail(), parameters);
-        self.state = State::Auth;
+        self.state = StartupState::Auth;
     }
 
     /// The one byte that answers SSLRequest. Nothing may follow it: bytes that came before the handshake could be an
@@ -161,7 +161,7 @@ impl Startup {
     pub fn ssl_reply(&mut self, unread: &[u8], write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         match unread {
             [tls_answer::WILLING] => {
-                self.state = State::AwaitTls;
+                self.state = StartupState::AwaitTls;
                 Ok(())
             }
             [tls_answer::WILLING, ..] => Err(Fatal::peer(
@@ -225,36 +225,38 @@ impl Startup {
     pub fn authentication(&mut self, body: &[u8], write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         let mut body = Body::new("Authentication", body);
         match (body.u32()?, &mut self.state) {
-            (authentication::OK, State::Auth) => {
+            (authentication::OK, StartupState::Auth) => {
                 self.allow(Method::None)?;
-                self.state = State::Settled;
+                self.state = StartupState::Settled;
             }
-            (authentication::OK, State::ScramFinal | State::Settled) => self.state = State::Settled,
-            (authentication::CLEARTEXT_PASSWORD, State::Auth) => {
+            (authentication::OK, StartupState::ScramFinal | StartupState::Settled) => {
+                self.state = StartupState::Settled
+            }
+            (authentication::CLEARTEXT_PASSWORD, StartupState::Auth) => {
                 self.allow(Method::Password)?;
                 frontend::password(write_buffer.tail(), self.secret()?);
-                self.state = State::Settled;
+                self.state = StartupState::Settled;
             }
-            (authentication::MD5_PASSWORD, State::Auth) => {
+            (authentication::MD5_PASSWORD, StartupState::Auth) => {
                 self.allow(Method::Md5)?;
                 let salt = body.bytes(4)?.try_into().expect("four bytes were read");
                 let answer = md5_hash(self.options.user.as_bytes(), self.secret()?, salt);
                 frontend::password(write_buffer.tail(), answer.as_bytes());
-                self.state = State::Settled;
+                self.state = StartupState::Settled;
             }
-            (authentication::SASL, State::Auth) => {
+            (authentication::SASL, StartupState::Auth) => {
                 self.allow(Method::ScramSha256)?;
                 self.sasl(&mut body, write_buffer)?;
             }
-            (authentication::SASL_CONTINUE, State::Scram(scram)) => {
+            (authentication::SASL_CONTINUE, StartupState::Scram(scram)) => {
                 scram.update(body.rest()).map_err(|e| Fatal::peer(format!("SCRAM authentication failed: {e}")))?;
                 frontend::sasl_response(write_buffer.tail(), scram.message());
             }
-            (authentication::SASL_FINAL, State::Scram(scram)) => {
+            (authentication::SASL_FINAL, StartupState::Scram(scram)) => {
                 scram.finish(body.rest()).map_err(|e| {
                     Fatal::peer(format!("the server could not prove that it knows the password (SCRAM): {e}"))
                 })?;
-                self.state = State::ScramFinal;
+                self.state = StartupState::ScramFinal;
             }
             (
                 kind @ (authentication::OK
@@ -319,7 +321,7 @@ impl Startup {
         };
         let scram = ScramSha256::new(self.secret()?, binding);
         frontend::sasl_initial_response(write_buffer.tail(), mechanism, scram.message());
-        self.state = State::Scram(Box::new(scram));
+        self.state = StartupState::Scram(Box::new(scram));
         Ok(())
     }
 }

@@ -16,16 +16,16 @@ mod asyncio;
 pub(crate) mod blocking;
 mod collected;
 mod fork;
+mod lock;
 pub(crate) mod requests;
 pub(crate) mod setup;
 mod states;
 mod streams;
-mod turns;
 
 pub use asyncio::ReadBufferView;
 pub(crate) use fork::after_fork_in_child;
+pub(crate) use lock::{StateGuard, thread_number};
 pub use states::{Discarded, Transfer};
-pub(crate) use turns::{StateGuard, thread_number};
 
 use crate::call::Completion;
 use crate::engine::Engine;

@@ -5,7 +5,7 @@ use super::expected::Expected;
 use super::framing::name_of;
 use super::{Relay, ServerState};
 use crate::postgres::description::Comparison;
-use crate::postgres::statements::Statement;
+use crate::postgres::statements::PreparedStatement;
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{Fatal, TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::backend::ServerError;
@@ -20,7 +20,7 @@ const OUTDATED: &str = "headraced_outdated";
 #[derive(Debug)]
 pub(super) enum Checked {
     /// It is passed on. With a statement, the server has that one by its shared name.
-    Fits(Option<Arc<Statement>>),
+    Fits(Option<Arc<PreparedStatement>>),
     /// The server was asked, and it waits for the answer.
     Waits,
     /// The client would read the rows as something else: it is refused, as the server refuses a plan that has changed.
@@ -142,7 +142,7 @@ impl Relay {
 
     /// The server has said that a statement does not fit any more, or it is not what a client was told: nobody gets it from
     /// now on.
-    pub(super) fn does_not_fit(&self, statement: &Statement, server: &mut ServerState) {
+    pub(super) fn does_not_fit(&self, statement: &PreparedStatement, server: &mut ServerState) {
         self.catalog.outdated(statement);
         server.prepared.remove(statement.id());
         server.stale.push(statement.id());

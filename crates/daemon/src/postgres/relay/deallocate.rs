@@ -6,7 +6,7 @@
 use super::Relay;
 use super::expected::Expected;
 use super::preparing::foreign;
-use crate::postgres::statements::{PREFIX, Statement};
+use crate::postgres::statements::{PREFIX, PreparedStatement};
 use headrace_core::WriteBuffer;
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::frontend as client;
@@ -32,7 +32,7 @@ impl Relay {
     }
 
     /// The same of a prepared statement.
-    pub(super) fn deallocated(&self, statement: &Statement) -> Option<Vec<u8>> {
+    pub(super) fn deallocated(&self, statement: &PreparedStatement) -> Option<Vec<u8>> {
         if !statement.facts.effects.deallocates {
             return None;
         }
@@ -40,7 +40,7 @@ impl Relay {
     }
 
     /// What the server gets to see of a statement that is prepared: the body of Parse after the name.
-    pub(super) fn sent_body<'a>(&self, statement: &'a Statement) -> Cow<'a, [u8]> {
+    pub(super) fn sent_body<'a>(&self, statement: &'a PreparedStatement) -> Cow<'a, [u8]> {
         if !statement.facts.effects.deallocates {
             return Cow::Borrowed(&statement.body);
         }
@@ -60,7 +60,12 @@ impl Relay {
 
     /// Has the server parse a DEALLOCATE again, which is about to be executed: what the name stands for may have changed
     /// since it was prepared.
-    pub(super) fn prepare_deallocate(&mut self, on_server: &[u8], statement: &Statement, output: &mut WriteBuffer) {
+    pub(super) fn prepare_deallocate(
+        &mut self,
+        on_server: &[u8],
+        statement: &PreparedStatement,
+        output: &mut WriteBuffer,
+    ) {
         if !on_server.is_empty() {
             self.send(client::CLOSE, on_server, output);
             self.alters(statement.id());

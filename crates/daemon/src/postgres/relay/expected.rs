@@ -5,7 +5,7 @@ use super::portals::Portal;
 use super::spliced::Spliced;
 use crate::limits::{KEPT_ENTRIES, SPARE_REPLIES, SPARE_TABLES};
 use crate::postgres::description::Description;
-use crate::postgres::statements::Statement;
+use crate::postgres::statements::PreparedStatement;
 use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -28,7 +28,7 @@ pub enum Expected {
     /// RowDescription or NoData of the portal with this name.
     DescribePortal(Vec<u8>),
     /// The same of a statement that the client was told of before. It does not see it.
-    Check(Arc<Statement>),
+    Check(Arc<PreparedStatement>),
     /// An error, in place of the one that the server would have for a statement that does not fit any more.
     Outdated,
     /// CommandComplete, EmptyQueryResponse or PortalSuspended.
@@ -60,14 +60,14 @@ pub enum Expected {
     /// All that comes up to ReadyForQuery is the daemon's own affair.
     Own,
     /// The same, after Describe of a statement that others have prepared: an error means that it does not fit any more.
-    Validation(Arc<Statement>),
+    Validation(Arc<PreparedStatement>),
 }
 
 /// A statement by the name of its client.
 #[derive(Debug)]
 pub struct Known {
     pub name: Vec<u8>,
-    pub statement: Arc<Statement>,
+    pub statement: Arc<PreparedStatement>,
 }
 
 impl Expected {

@@ -5,7 +5,7 @@ use super::expected::Replies;
 use super::portals::Portals;
 use crate::limits::KEPT_ENTRIES;
 use crate::postgres::description::Description;
-use crate::postgres::statements::{ById, Statement};
+use crate::postgres::statements::{ById, PreparedStatement};
 use std::sync::Arc;
 
 /// Messages that were passed on, and what follows from them until they are answered: nothing of it is left when the
@@ -19,7 +19,7 @@ pub struct InFlight {
     /// The portals that are bound.
     pub portals: Portals,
     /// Portals of statements after whose execution nothing is passed on before that was answered.
-    pub awaited: Vec<(Vec<u8>, Arc<Statement>)>,
+    pub awaited: Vec<(Vec<u8>, Arc<PreparedStatement>)>,
     /// What was passed on changes what the messages after it mean, so they wait for its reply.
     pub awaits_effects: bool,
     /// What was passed on ends a transaction block.
@@ -74,7 +74,7 @@ impl InFlight {
 
     /// The server has described a statement. It is not what the server connection has then if a Parse or Close of it is
     /// unanswered.
-    pub fn describes(&self, statement: &Statement, description: &Description, server: &mut ServerState) {
+    pub fn describes(&self, statement: &PreparedStatement, description: &Description, server: &mut ServerState) {
         if !self.altered.contains_key(&statement.id()) {
             server.prepared.describe(statement, description);
         }

@@ -36,7 +36,7 @@ mod settings;
 mod spliced;
 mod waiting;
 
-use super::statements::{Catalog, Statement, own};
+use super::statements::{Catalog, PreparedStatement, own};
 use attempt::Attempt;
 pub use attempt::TRANSITIONS as ATTEMPT_TRANSITIONS;
 use borrowing::{Need, need};
@@ -107,7 +107,7 @@ pub struct Relay {
     /// The same of the server.
     to_client: Partial,
     /// The statement for the text of the Parse that is next.
-    found: Option<Arc<Statement>>,
+    found: Option<Arc<PreparedStatement>>,
     /// The number of the statement that the server has just found to fit the tables, for the Parse that is next.
     validated: Option<u64>,
     attempt: Attempt,
@@ -226,7 +226,7 @@ impl Relay {
     }
 
     /// The statement for a text that is parsed now.
-    fn statement(&self, body: &[u8]) -> Arc<Statement> {
+    fn statement(&self, body: &[u8]) -> Arc<PreparedStatement> {
         match self.client.shared_settings() {
             Some(settings) => self.catalog.shared(settings, body, Instant::now()),
             None => own(body),

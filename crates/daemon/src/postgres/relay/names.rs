@@ -6,7 +6,7 @@
 use crate::limits::STATEMENT_NAME_BYTES;
 use crate::postgres::counted::Counted;
 use crate::postgres::description::Description;
-use crate::postgres::statements::Statement;
+use crate::postgres::statements::PreparedStatement;
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Change {
     pub name: Vec<u8>,
-    pub to: Option<Arc<Statement>>,
+    pub to: Option<Arc<PreparedStatement>>,
 }
 
 /// The names of one client.
@@ -31,7 +31,7 @@ pub struct Names {
 /// A statement, and what the client was told of it last.
 #[derive(Debug)]
 struct Named {
-    statement: Arc<Statement>,
+    statement: Arc<PreparedStatement>,
     told: Option<Description>,
     _counted: Counted,
 }
@@ -39,7 +39,7 @@ struct Named {
 /// Changes of one name that were not answered yet.
 #[derive(Debug)]
 struct Changing {
-    last: Option<Arc<Statement>>,
+    last: Option<Arc<PreparedStatement>>,
     /// The group of the last one.
     group: u64,
     count: usize,
@@ -63,7 +63,7 @@ impl Names {
     }
 
     /// The statement that a name stands for, if nothing before is skipped.
-    pub fn get(&self, name: &[u8]) -> Option<&Arc<Statement>> {
+    pub fn get(&self, name: &[u8]) -> Option<&Arc<PreparedStatement>> {
         match self.changing(name) {
             Some(changing) => changing.last.as_ref(),
             None => self.named(name).map(|named| &named.statement),
@@ -72,7 +72,7 @@ impl Names {
 
     /// The statement that a name stands for, and what the client was told of it; `None` while the name changes, as it was
     /// told nothing then.
-    pub fn known(&self, name: &[u8]) -> Option<(&Arc<Statement>, Option<&Description>)> {
+    pub fn known(&self, name: &[u8]) -> Option<(&Arc<PreparedStatement>, Option<&Description>)> {
         if self.changing(name).is_some() {
             return None;
         }
@@ -82,7 +82,7 @@ impl Names {
 
     /// The client is told of the statement of a name of its own, or of the one that [`Names::replace`] has replaced
     /// since.
-    pub fn tell(&mut self, name: &[u8], statement: &Statement, description: &Description) {
+    pub fn tell(&mut self, name: &[u8], statement: &PreparedStatement, description: &Description) {
         if let Some(named) = self.named_mut(name)
             && (named.statement.id() == statement.id() || named.statement.body == statement.body)
         {
@@ -150,7 +150,7 @@ impl Names {
     }
 
     /// The statement of a name is prepared again, with the same text. What the client was told of it is what it expects.
-    pub fn replace(&mut self, name: &[u8], statement: &Arc<Statement>) {
+    pub fn replace(&mut self, name: &[u8], statement: &Arc<PreparedStatement>) {
         if let Some(changing) = self.changing_mut(name) {
             changing.last = Some(Arc::clone(statement));
         }
@@ -160,7 +160,7 @@ impl Names {
     }
 
     /// Takes all names away, but not that of the unnamed statement: DEALLOCATE ALL leaves it.
-    pub fn take(&mut self) -> Vec<Arc<Statement>> {
+    pub fn take(&mut self) -> Vec<Arc<PreparedStatement>> {
         self.known.drain().map(|(_, named)| named.statement).collect()
     }
 }

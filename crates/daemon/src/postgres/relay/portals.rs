@@ -4,7 +4,7 @@
 //! statement again, wherever that is.
 
 use crate::limits::PORTALS;
-use crate::postgres::statements::Statement;
+use crate::postgres::statements::PreparedStatement;
 use std::sync::Arc;
 
 /// A portal.
@@ -14,7 +14,7 @@ pub struct Portal {
     /// The client's name of the statement.
     pub statement_name: Vec<u8>,
     /// `None` if only the server has it.
-    pub statement: Option<Arc<Statement>>,
+    pub statement: Option<Arc<PreparedStatement>>,
 }
 
 /// Those that the server has said are bound. Some of them may be gone: with a savepoint, or by COMMIT AND CHAIN.

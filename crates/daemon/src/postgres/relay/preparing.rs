@@ -6,7 +6,7 @@ use super::partial::Partial;
 use super::portals::Portal;
 use super::waiting::is_awaited;
 use super::{Relay, ServerState};
-use crate::postgres::statements::{PREFIX, Statement, name_of as server_name, own};
+use crate::postgres::statements::{PREFIX, PreparedStatement, name_of as server_name, own};
 use headrace_core::{ReadBuffer, TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{Target, backend, frontend as client};
@@ -71,7 +71,7 @@ impl Relay {
         &mut self,
         name: &[u8],
         body: &[u8],
-        mut statement: Arc<Statement>,
+        mut statement: Arc<PreparedStatement>,
         server: &mut ServerState,
         output: &mut WriteBuffer,
     ) {
@@ -119,7 +119,13 @@ impl Relay {
     }
 
     /// Has the server refuse a Parse, by the name of a statement that it has.
-    fn parse_refused(&mut self, name: &[u8], taken: &Statement, refused: Arc<Statement>, output: &mut WriteBuffer) {
+    fn parse_refused(
+        &mut self,
+        name: &[u8],
+        taken: &PreparedStatement,
+        refused: Arc<PreparedStatement>,
+        output: &mut WriteBuffer,
+    ) {
         self.send_parse(taken.name(), &refused.body, output);
         let change = Change { name: name.to_vec(), to: Some(refused) };
         self.client.names.sent(&change, self.group.number());
@@ -138,7 +144,7 @@ impl Relay {
     }
 
     /// The client's Parse of a statement was sent.
-    fn parses(&mut self, name: &[u8], statement: &Arc<Statement>) {
+    fn parses(&mut self, name: &[u8], statement: &Arc<PreparedStatement>) {
         let change = Change { name: name.to_vec(), to: Some(Arc::clone(statement)) };
         self.client.names.sent(&change, self.group.number());
         self.alters(statement.id());
@@ -148,7 +154,7 @@ impl Relay {
     pub(super) fn bind(
         &mut self,
         (portal, name, after): (Vec<u8>, Vec<u8>, usize),
-        prepared: Option<Arc<Statement>>,
+        prepared: Option<Arc<PreparedStatement>>,
         length: usize,
         input: &mut ReadBuffer,
         server: &mut ServerState,
@@ -184,7 +190,7 @@ impl Relay {
         self.expect(Expected::Bind(Portal { name: portal, statement_name: name, statement }));
     }
 
-    fn binds(&mut self, portal: &[u8], statement: &Arc<Statement>) {
+    fn binds(&mut self, portal: &[u8], statement: &Arc<PreparedStatement>) {
         self.in_flight.awaited.retain(|(awaited, _)| awaited != portal);
         if is_awaited(&statement.facts.effects) {
             self.in_flight.awaited.push((portal.to_vec(), Arc::clone(statement)));
@@ -200,7 +206,7 @@ impl Relay {
         name: &[u8],
         server: &mut ServerState,
         output: &mut WriteBuffer,
-    ) -> (Vec<u8>, Option<Arc<Statement>>) {
+    ) -> (Vec<u8>, Option<Arc<PreparedStatement>>) {
         let Some(statement) = self.client.names.get(name).cloned() else {
             if name.is_empty() {
                 server.prepared.set_unnamed(None);
@@ -226,10 +232,10 @@ impl Relay {
     fn prepare(
         &mut self,
         name: &[u8],
-        mut statement: Arc<Statement>,
+        mut statement: Arc<PreparedStatement>,
         server: &mut ServerState,
         output: &mut WriteBuffer,
-    ) -> Arc<Statement> {
+    ) -> Arc<PreparedStatement> {
         if server.prepared.has(statement.id()) {
             return statement;
         }
@@ -252,14 +258,14 @@ impl Relay {
     }
 
     /// A Parse that the client has not sent was sent.
-    pub(super) fn prepares(&mut self, statement: &Statement, named: bool) {
+    pub(super) fn prepares(&mut self, statement: &PreparedStatement, named: bool) {
         self.counters.prepared_again += 1;
         self.alters(statement.id());
         self.expect(Expected::Parse { statement: statement.id(), named, change: None });
     }
 
     /// Has the server forget a statement that is parsed again.
-    fn forget_on_server(&mut self, statement: &Statement, server: &mut ServerState, output: &mut WriteBuffer) {
+    fn forget_on_server(&mut self, statement: &PreparedStatement, server: &mut ServerState, output: &mut WriteBuffer) {
         server.prepared.remove(statement.id());
         self.send(client::CLOSE, statement.name(), output);
         self.alters(statement.id());

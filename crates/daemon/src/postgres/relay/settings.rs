@@ -43,12 +43,12 @@ pub struct Settings {
     meaning: Arc<str>,
     /// Those that the server does not report.
     own: OwnSettings,
-    state: State,
+    state: SettingsState,
 }
 
 headrace_core::names! {
     /// What is known of a client's settings.
-    pub enum State {
+    pub enum SettingsState {
         Known = "they are what the server has reported last",
         Uncertain = "they may be others than is known",
         Discarded = "the server connection has its own, and is given the client's before it receives anything else",
@@ -67,9 +67,9 @@ headrace_core::names! {
 }
 
 /// The transitions.
-pub static TRANSITIONS: Transitions<State, Event> = {
+pub static TRANSITIONS: Transitions<SettingsState, Event> = {
     use Event::*;
-    use State::*;
+    use SettingsState::*;
     Transitions {
         machine: "relay-settings",
         rows: &[
@@ -87,12 +87,12 @@ impl Settings {
     pub fn new(values: Arc<BTreeMap<String, String>>) -> Self {
         let own = OwnSettings::new();
         let meaning = meaning(&values, &own);
-        Self { first: Arc::clone(&values), values, meaning, own, state: State::Known }
+        Self { first: Arc::clone(&values), values, meaning, own, state: SettingsState::Known }
     }
 
     /// Those that decide what a text means, if they are known.
     pub fn certain(&self) -> Option<&Arc<str>> {
-        (self.state == State::Known).then_some(&self.meaning)
+        (self.state == SettingsState::Known).then_some(&self.meaning)
     }
 
     /// A text that may change them is passed on.
@@ -101,26 +101,26 @@ impl Settings {
     }
 
     fn doubt(&mut self, event: Event) {
-        if self.state == State::Known {
-            self.go(event, State::Uncertain);
+        if self.state == SettingsState::Known {
+            self.go(event, SettingsState::Uncertain);
         }
     }
 
-    fn go(&mut self, event: Event, to: State) {
+    fn go(&mut self, event: Event, to: SettingsState) {
         TRANSITIONS.take(self.state, event, to);
         self.state = to;
     }
 
     /// Returns true if the server connection has its own since DISCARD ALL.
     pub fn are_discarded(&self) -> bool {
-        self.state == State::Discarded
+        self.state == SettingsState::Discarded
     }
 
     /// The server connection is given the client's. Returns true if it had its own since DISCARD ALL.
     pub fn given(&mut self) -> bool {
         let again = self.are_discarded();
         if again {
-            self.go(Event::Given, State::Known);
+            self.go(Event::Given, SettingsState::Known);
         }
         again
     }
@@ -165,7 +165,7 @@ impl Settings {
     /// have told it.
     pub(super) fn discarded(&mut self, output: &mut WriteBuffer) {
         if !self.are_discarded() {
-            self.go(Event::Discard, State::Discarded);
+            self.go(Event::Discard, SettingsState::Discarded);
         }
         let differs = |(name, value): &(&String, &String)| is_settable(name) && self.values.get(*name) != Some(*value);
         let changed: Vec<(String, String)> =
@@ -205,8 +205,8 @@ impl Settings {
 
     /// Everything was answered, and no transaction is open.
     pub fn settled(&mut self) {
-        if self.state == State::Uncertain {
-            self.go(Event::Settled, State::Known);
+        if self.state == SettingsState::Uncertain {
+            self.go(Event::Settled, SettingsState::Known);
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::framing::{name_of, text_of};
 use super::{Relay, ServerState};
 use crate::limits::REPLIES;
-use crate::postgres::statements::Statement;
+use crate::postgres::statements::PreparedStatement;
 use headrace_core::{TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::frontend as client;
@@ -72,7 +72,7 @@ impl Relay {
 
     /// Returns true if a statement is bound only when something before was answered: what it relies on, or, if what comes
     /// after it means something else by it, everything before its group.
-    pub(super) fn binding_waits(&self, name: &[u8], statement: Option<&Arc<Statement>>) -> bool {
+    pub(super) fn binding_waits(&self, name: &[u8], statement: Option<&Arc<PreparedStatement>>) -> bool {
         !self.in_flight.replies.is_empty()
             && (self.relies_on(name, statement)
                 || self.in_flight.replies.have_groups()
@@ -83,7 +83,7 @@ impl Relay {
         !self.in_flight.replies.is_empty() && self.relies_on(name, self.client.names.get(name))
     }
 
-    fn relies_on(&self, name: &[u8], statement: Option<&Arc<Statement>>) -> bool {
+    fn relies_on(&self, name: &[u8], statement: Option<&Arc<PreparedStatement>>) -> bool {
         self.client.names.is_uncertain(name, self.group.number())
             || statement.is_some_and(|statement| self.is_uncertain(statement.id()))
     }
