@@ -6,7 +6,6 @@
 //! * [`column`]: the columns of a result, described alike for every database;
 //! * [`params`]: the source of the values to encode;
 //! * [`protocol`]: the interface between a driver loop, a protocol and its response handlers;
-//! * [`rows`]: a response handler that keeps rows, for programs that have no better place for them;
 //! * [`placeholders`]: `%s` and `%(name)s` to the server's own;
 //! * [`run`]: rows in the read buffer, and the ways to decode them;
 //! * [`queue`]: requests that wait to be sent or are in flight;
@@ -36,7 +35,6 @@ pub mod params;
 pub mod placeholders;
 pub mod protocol;
 pub mod queue;
-pub mod rows;
 pub mod run;
 pub mod session;
 pub mod sink;

@@ -11,10 +11,10 @@
 mod connecting;
 
 use connecting::{Machine, Target, ask};
-use headrace_core::rows::{Datum, Received, Reply};
 use headrace_core::{CancelledRequest, Diagnostics, Discarded, Fatal, FatalKind, Outcome, Protocol as _, Session as _};
 use headrace_drivers::{Database, Visitor};
 use headrace_io::blocking::Client;
+use headrace_io::rows::{Datum, Received, Reply};
 use headrace_io::{CancelSent, TcpOptions};
 use std::time::{Duration, Instant};
 

@@ -8,10 +8,10 @@
 mod connecting;
 
 use connecting::{Machine, Target, ask};
-use headrace_core::rows::{Datum, Received};
 use headrace_core::{Fatal, FatalKind, Outcome};
 use headrace_drivers::{Database, Unusable, Visitor};
 use headrace_io::TcpOptions;
+use headrace_io::rows::{Datum, Received};
 use headrace_io::tokio::Client;
 use std::error::Error;
 use std::pin::Pin;

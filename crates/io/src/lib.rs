@@ -1,7 +1,8 @@
 //! The loops: each moves bytes between connections' buffers and their sockets.
 //!
 //! * [`Link`] is a socket, and the turns of a thread that waits on it; [`blocking`] puts a connection around it;
-//! * [`tokio`], with the feature of that name, waits for any number of connections by tasks.
+//! * [`tokio`], with the feature of that name, waits for any number of connections by tasks;
+//! * [`rows`] is a response handler that keeps rows, for programs that have no better place for them.
 //!
 //! A loop is always ready to read while it writes, so a large batch cannot deadlock, whatever the size of the socket
 //! buffers; it does not depend on a protocol; and it returns at least every [`TICK`], so that its owner can check for
@@ -14,6 +15,7 @@ mod flow;
 pub mod limits;
 #[cfg(all(unix, feature = "tokio"))]
 mod local;
+pub mod rows;
 mod sys;
 #[cfg(feature = "tokio")]
 pub mod tokio;

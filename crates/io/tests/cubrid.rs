@@ -8,11 +8,11 @@ mod support;
 mod tls;
 
 use headrace_connection::{Connection, TlsSettings};
-use headrace_core::rows::{Collector, Datum};
 use headrace_core::{Fatal, FatalKind, Outcome, WriteBuffer};
 use headrace_cubrid::machine::{Columns, Execute, Loss, Machine, Options, Request, Rows};
 use headrace_cubrid::messages::server::ServerError;
 use headrace_io::blocking::Client;
+use headrace_io::rows::{Collector, Datum};
 use headrace_io::{Address, TcpOptions};
 use std::io::{Read, Write};
 use std::net::TcpListener;

@@ -6,7 +6,7 @@ use super::requests::Running;
 use super::sql::{Action, Statement};
 use super::types::Target;
 use crate::lock;
-use headrace_core::rows::Datum;
+use headrace_io::rows::Datum;
 use headrace_postgres::types::Format;
 use std::sync::{Arc, Mutex};
 

@@ -512,7 +512,7 @@ impl<B: Backend> FrontSession<'_, B> {
 /// A statement that is to be executed.
 pub(super) struct Execution<'s> {
     pub(super) server: &'s Server,
-    pub(super) values: Vec<headrace_core::rows::Datum>,
+    pub(super) values: Vec<headrace_io::rows::Datum>,
     pub(super) formats: &'s [Format],
     /// RowDescription goes before its rows.
     pub(super) describes: bool,

@@ -2,8 +2,8 @@
 
 use super::replies::format;
 use super::types::{FLOAT4, Target, UNKNOWN};
-use headrace_core::rows::{Datum, Rows, value as one_value};
 use headrace_core::{Container, Inet, Mismatch, Sink, civil};
+use headrace_io::rows::{Datum, Rows, value as one_value};
 use headrace_postgres::messages::tag::backend as tag;
 use headrace_postgres::types::{Decoder, Encoder, Format, Oid, TypeRegistry, oid};
 use std::io::Write;

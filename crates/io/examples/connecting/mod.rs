@@ -2,9 +2,9 @@
 
 use headrace_connection::Connection;
 use headrace_core::Protocol as _;
-use headrace_core::rows::{Collector, Datum, Reply};
 use headrace_drivers::{Database, Login, Product, Repeats, Settings, Tls, Unusable};
 use headrace_io::Address;
+use headrace_io::rows::{Collector, Datum, Reply};
 use std::error::Error;
 use std::net::ToSocketAddrs;
 use std::sync::Arc;

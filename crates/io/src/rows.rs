@@ -3,9 +3,9 @@
 //! It works with every protocol, and costs an allocation for each text. A program that needs speed or types of its own
 //! implements [`ResponseHandler`] with a [`Sink`].
 
-use crate::params::RangeParts;
-use crate::protocol::Summary;
-use crate::{
+use headrace_core::params::RangeParts;
+use headrace_core::protocol::Summary;
+use headrace_core::{
     Column, Container, Described, Diagnostics, Fatal, Inet, Mismatch, Outcome, Parameters, ResponseHandler, Room, Run,
     Sink, Value, ValueKind,
 };
@@ -441,8 +441,8 @@ mod tests {
         #[derive(Debug)]
         struct Refusal;
         impl Diagnostics for Refusal {
-            fn condition(&self) -> crate::sqlstate::Condition {
-                crate::sqlstate::Condition::of_sqlstate("42601")
+            fn condition(&self) -> headrace_core::sqlstate::Condition {
+                headrace_core::sqlstate::Condition::of_sqlstate("42601")
             }
             fn message(&self) -> std::borrow::Cow<'_, str> {
                 "no".into()
