@@ -40,3 +40,31 @@ def test_a_cross_reference_is_between_two_tables(conn: headrace.cubrid.Connectio
     with pytest.raises(errors.ProtocolViolation, match="-10004"):
         conn.schema_info("cross_reference", numbers)
     assert conn.schema_info("cross_reference", numbers, numbers).fetchall() == []
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "select * from hr_nowhere",
+        "insert into hr_nowhere values (1)",
+        "insert into hr_nowhere (a) values (1)",
+        "replace into hr_nowhere values (1)",
+        "update hr_nowhere set a = 1",
+        "delete from hr_nowhere",
+        "drop table hr_nowhere",
+        "truncate table hr_nowhere",
+        "alter table hr_nowhere add column b int",
+        "create index hr_i on hr_nowhere (a)",
+    ],
+)
+def test_every_statement_on_a_table_that_is_not_there_says_so_by_its_class(conn: Any, statement: str) -> None:
+    with pytest.raises(errors.UndefinedTable):
+        conn.execute(statement)
+
+
+@pytest.mark.parametrize("word", ["left", "order", "values"])
+def test_a_reserved_word_is_no_variable(conn: Any, word: str) -> None:
+    with pytest.raises(errors.SyntaxError):
+        conn.execute(f"set @{word} = 1")
+    conn.execute(f"set @{word}_ = 1")
+    assert conn.fetchval(f"select @{word}_") == 1

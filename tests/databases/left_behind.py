@@ -249,7 +249,7 @@ LEAVING: dict[str, dict[str, Leaving]] = {
             "select current_role()",
             ("create role left_role", "grant left_role to tester@'%'"),
         ),
-        "user_variables": Leaving(("set @left = 7",), "select @left"),
+        "user_variables": Leaving(("set @left_behind = 7",), "select @left_behind"),
         "temporary_tables": Leaving(("create temporary table left_temp (n int)",), "select count(*) from left_temp"),
         "prepared_statements": Leaving(("prepare left_p from 'select 1'",), "execute left_p"),
         "handlers": Leaving(("handler left_t open",), "handler left_t read first"),
@@ -262,7 +262,7 @@ LEAVING: dict[str, dict[str, Leaving]] = {
     },
     "cubrid": {
         "transaction": Leaving(("insert into left_t values (1)",), is_open, commits=False),
-        "user_variables": Leaving(("set @left = 7",), "select @left"),
+        "user_variables": Leaving(("set @left_behind = 7",), "select @left_behind"),
     },
 }
 """How each entry is left, by the kind of the database; attributes, streams and settings are in the test itself."""

@@ -112,6 +112,8 @@ class Database(ABC):
     """The hidden one has another name, with its schema."""
     longest_name: ClassVar[str]
     """The longest name, of two bytes a character where bytes are counted."""
+    longest_table: ClassVar[str | None] = None
+    """The longest name of a table, where other names may be longer."""
     analyze: ClassVar[str | None] = None
     """The statement that counts the rows and values of the table ``t`` for the planner, whose figures can be read."""
     describes_constraints: ClassVar[bool] = False

@@ -292,7 +292,13 @@ impl ServerError {
 /// one of the number.
 const PARSER: &[(i32, [&str; 2], SqlState)] = &[
     (-493, ["Syntax: Unknown class ", ""], UNDEFINED_TABLE),
+    // INSERT and REPLACE; the line before it has what follows in the statement.
+    (-493, ["Syntax: before '", "'\nUnknown class "], UNDEFINED_TABLE),
     (-493, ["Syntax error: ", ""], SYNTAX_ERROR),
+    // DROP, TRUNCATE and CREATE VIEW; CREATE INDEX; ALTER.
+    (-494, ["Semantic: Unknown class ", ""], UNDEFINED_TABLE),
+    (-494, ["Semantic: before '", "'\nUnknown class "], UNDEFINED_TABLE),
+    (-494, ["\nClass ", " does not exist. "], UNDEFINED_TABLE),
     (-494, ["\" was not found. ", ""], UNDEFINED_COLUMN),
     (-494, ["Cannot coerce ", ""], CANNOT_COERCE_VALUE),
     (-494, ["Class ", " already exists"], DUPLICATE_TABLE),
@@ -382,6 +388,14 @@ mod tests {
     fn what_the_parser_refuses_has_the_condition_of_its_text() {
         for (code, message, condition) in [
             (-493, "Syntax: Unknown class \"dba.nope\". select 1 from nope", UNDEFINED_TABLE),
+            (
+                -493,
+                "Syntax: before '  values (?)'\nUnknown class \"dba.nope\". insert into [dba.nope]",
+                UNDEFINED_TABLE,
+            ),
+            (-494, "Semantic: Unknown class \"dba.nope\". drop [dba.nope]", UNDEFINED_TABLE),
+            (-494, "Semantic: before ' (a)'\nUnknown class \"dba.nope\". create index [i]", UNDEFINED_TABLE),
+            (-494, "Semantic: before '  add x int'\nClass dba.nope does not exist. alter class", UNDEFINED_TABLE),
             (-493, "Syntax: In line 1, column 1 before ' 1'\nSyntax error: unexpected 'selekt'", SYNTAX_ERROR),
             (-493, "Syntax: something else", SYNTAX_ERROR_OR_ACCESS_RULE_VIOLATION),
             (-494, "Semantic: before ' from t'\nAttribute \"nope\" was not found. select nope", UNDEFINED_COLUMN),

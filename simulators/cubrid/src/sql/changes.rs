@@ -15,7 +15,10 @@ impl Compiler<'_> {
 
     pub(super) fn insert(&mut self, insert: &Insert) -> Result<Write> {
         let name = &insert.table;
-        let defined = self.defined(name, &format!("insert into [dba.{name}]"))?;
+        let Some(defined) = self.catalog.table(name) else {
+            // Of INSERT and REPLACE the server shows what follows in the statement, unlike of others.
+            return Err(Error::syntax(format!("before ' '\nUnknown class \"dba.{name}\". insert into [dba.{name}]")));
+        };
         let columns: Vec<String> = match &insert.columns {
             Some(columns) => columns.clone(),
             None => defined.columns.iter().map(|column| column.name.clone()).collect(),

@@ -480,8 +480,8 @@ impl Parser<'_> {
                 self.at += 1;
                 Ok(Expr::Parameter(index))
             }
-            TokenKind::Variable(name) => {
-                self.at += 1;
+            TokenKind::Variable(_) => {
+                let name = self.variable()?;
                 if self.accept_symbol(":=") {
                     return Ok(Expr::Assign(name, Box::new(self.expression()?)));
                 }

@@ -115,6 +115,18 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// The name of a variable, after its `@`.
+    pub(super) fn variable(&mut self) -> Result<String> {
+        match self.peek() {
+            TokenKind::Variable(name) if !is_reserved(name) => {}
+            _ => return Err(self.syntax("")),
+        }
+        match self.next() {
+            TokenKind::Variable(name) => Ok(name),
+            _ => Err(self.syntax("")),
+        }
+    }
+
     /// The name of a table. All tables are DBA's, and another owner has none.
     pub(super) fn table_name(&mut self) -> Result<String> {
         let name = self.identifier()?;
@@ -381,7 +393,7 @@ impl<'a> Parser<'a> {
     fn set(&mut self) -> Result<Statement> {
         if let TokenKind::Variable(_) = self.peek() {
             let set = self.list(|parser| {
-                let TokenKind::Variable(name) = parser.next() else { return Err(parser.syntax("")) };
+                let name = parser.variable()?;
                 if !parser.accept_symbol("=") {
                     parser.expect_symbol(":=")?;
                 }
