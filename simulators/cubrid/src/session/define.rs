@@ -415,7 +415,8 @@ impl CasSession {
 
     fn alter(&mut self, name: &str, step: &Alter) -> Result<()> {
         let found = catalog::table(&self.connection, name);
-        let mut table = found.ok_or_else(|| Error::semantic(format!("Class dba.{name} does not exist. ")))?;
+        let mut table =
+            found.ok_or_else(|| Error::semantic(format!("before ' '\nClass dba.{name} does not exist. ")))?;
         let missing = |column: &str| Error::semantic(format!("{column} is not a method or attribute of dba.{name}. "));
         match step {
             Alter::Add(columns, keys) => {
