@@ -59,13 +59,17 @@ fn request(kind: u8, sql: &str, flag: bool, earlier: u64) -> Request {
         [usize::from(kind >> 4) % 4];
     match kind % 13 {
         0 => Request::Execute(Execute {
+            facts: None,
             sql,
             rows: Rows::One,
             text: if flag { AsText::Always } else { AsText::IfUnprepared },
             cursor: None,
         }),
-        1 => Request::Execute(Execute { sql, rows: Rows::One, text: AsText::IfUnprepared, cursor: Some(2) }),
+        1 => {
+            Request::Execute(Execute { facts: None, sql, rows: Rows::One, text: AsText::IfUnprepared, cursor: Some(2) })
+        }
         2 | 3 => Request::Execute(Execute {
+            facts: None,
             sql,
             rows: Rows::Batch { strategy, atomic: flag },
             text: AsText::IfUnprepared,

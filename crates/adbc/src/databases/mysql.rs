@@ -19,7 +19,7 @@ impl AdbcDatabase for MySql {
             Rows::One | Rows::OneOfMany => MyRows::One,
             Rows::Many | Rows::Bulk => MyRows::Batch { strategy: BatchStrategy::Auto, atomic: true },
         };
-        Ok(Request::Execute(Execute { sql: sql.clone(), rows, text: AsText::IfUnprepared, cursor: None }))
+        Ok(Request::Execute(Execute { facts: None, sql: sql.clone(), rows, text: AsText::IfUnprepared, cursor: None }))
     }
 }
 

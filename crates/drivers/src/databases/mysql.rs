@@ -188,7 +188,7 @@ impl Database for MySql {
         match repeats {
             Repeats::Once => Request::Query { sql, infile: false },
             Repeats::Often => {
-                Request::Execute(Execute { sql, rows: Rows::One, text: AsText::IfUnprepared, cursor: None })
+                Request::Execute(Execute { facts: None, sql, rows: Rows::One, text: AsText::IfUnprepared, cursor: None })
             }
         }
     }

@@ -17,7 +17,6 @@ use super::{Machine, MyHandler};
 use crate::packets::capabilities::StatusFlags;
 use crate::packets::reply::ServerError;
 use headrace_core::verb::Effect;
-use headrace_core::words::keeps_transaction;
 use headrace_core::{Pending as _, WhenLost};
 
 /// Whether the server commits each statement by itself.
@@ -108,12 +107,12 @@ impl<H: MyHandler> Machine<H> {
 
     /// Returns true if the request in front neither ends nor begins a transaction.
     fn front_keeps_transaction(&self) -> bool {
-        match self.queue.first().map(|pending| &pending.request) {
-            Some(Request::Execute(execute)) => keeps_transaction(&execute.sql),
-            Some(Request::Query { sql, .. }) => keeps_transaction(sql),
-            Some(Request::Verb(VerbStatement { effect, .. })) => *effect == Effect::Keeps,
-            Some(Request::ResetConnection) | None => false,
-            Some(_) => true,
+        let Some(front) = self.queue.first() else { return false };
+        match &front.request {
+            Request::Execute(_) | Request::Query { .. } => front.facts.keeps_transaction,
+            Request::Verb(VerbStatement { effect, .. }) => *effect == Effect::Keeps,
+            Request::ResetConnection => false,
+            _ => true,
         }
     }
 

@@ -160,6 +160,11 @@ impl<H: MyHandler> Machine<H> {
         (self.queue.is_empty() && self.is_ready()).then_some(commits)
     }
 
+    /// Returns true if the server accepts several statements in one text.
+    pub fn accepts_several(&self) -> bool {
+        self.several
+    }
+
     /// True if a statement that failed may have left locks, which the end of a transaction releases even if none is
     /// reported as open.
     pub fn holds_locks(&self) -> bool {
@@ -220,7 +225,7 @@ impl<H: MyHandler> Machine<H> {
     /// transaction.
     fn note_left(&mut self) {
         let Some(pending) = self.queue.first() else { return };
-        let changes = pending.changes;
+        let changes = pending.facts.changes;
         let (ends, begins) = match &pending.request {
             Request::Verb(VerbStatement { effect, .. }) => {
                 (matches!(effect, Effect::Ends(_)), *effect == Effect::Begins)
@@ -340,7 +345,7 @@ impl<H: MyHandler> headrace_core::Session for Machine<H> {
         let autocommits = is_on && self.session.status.contains(StatusFlags::AUTOCOMMIT);
         // One that is chained is ended before what comes next.
         let is_open = self.shares_transaction() && !self.session.transaction.is_chained();
-        self.queue.transaction_ahead(is_open, |pending| pending.request.effect(autocommits))
+        self.queue.transaction_ahead(is_open, |pending| pending.request.effect(pending.facts, autocommits))
     }
 
     fn forget_statements(&mut self) {

@@ -6,7 +6,7 @@ use super::request::{AsText, Execute, Request, Rows, VerbStatement};
 pub(super) use super::stage::Stage;
 use super::stage::{Event, State, TRANSITIONS};
 use super::statement::Statement;
-use crate::sql::{Changes, Modes};
+use crate::sql::{Facts, Modes};
 pub(super) use headrace_core::Failure;
 use headrace_core::{Pending, Pipelining, ResponseHandler, Slot, WhenLost};
 use std::sync::Arc;
@@ -36,8 +36,8 @@ pub struct PendingRequest<H: ResponseHandler> {
     /// The reservation that it is part of; 0 for none.
     pub(super) reservation: u64,
     stage: Stage,
-    /// What its text may change.
-    pub(super) changes: Changes,
+    /// What the machine reads in its text.
+    pub(super) facts: Facts,
     /// Statements prepared before it may have another meaning after it.
     pub(super) changes_meaning: bool,
     pipelining: Pipelining,
@@ -61,12 +61,12 @@ impl<H: MyHandler> PendingRequest<H> {
             Request::Within { reservation, request } => (reservation, *request),
             request => (0, request),
         };
-        let changes = request.changes(several);
-        let changes_meaning = request.changes_meaning(changes);
+        let facts = request.facts(several);
+        let changes_meaning = request.changes_meaning(facts.changes);
         let is_alone = changes_meaning || request.is_exclusive(local_infile);
         Self {
             slot,
-            changes,
+            facts,
             changes_meaning,
             pipelining: if is_alone { Pipelining::Alone } else { Pipelining::Free },
             request,
@@ -125,7 +125,7 @@ impl<H: MyHandler> PendingRequest<H> {
     pub(super) fn may_be_written(&self, modes: Modes) -> bool {
         matches!(
             &self.request,
-            Request::Execute(Execute { sql, rows: Rows::One, text: AsText::IfUnprepared, cursor: None })
+            Request::Execute(Execute { sql, rows: Rows::One, text: AsText::IfUnprepared, cursor: None, .. })
                 if takes_literals(sql, modes)
         ) && self.slot.may_repeat()
     }

@@ -302,7 +302,7 @@ impl<H: MyHandler> Machine<H> {
         completion: Completion,
         changes: Vec<StateChange>,
     ) -> Result<(), Fatal> {
-        let ends = matches!(self.front()?.request.effect(true), Effect::Ends(_));
+        let ends = matches!(&self.front()?.request, Request::Verb(VerbStatement { effect: Effect::Ends(_), .. }));
         self.note_charsets(kind, &changes);
         if self.session.report(&completion, changes) {
             self.forget_statements();
@@ -349,8 +349,8 @@ impl<H: MyHandler> Machine<H> {
     fn note_chained(&mut self) {
         let autocommits = self.session.status.contains(StatusFlags::AUTOCOMMIT);
         let alone = self.queue.started() == 1;
-        match self.queue.first().map(|pending| &pending.request) {
-            Some(Request::Verb(VerbStatement { effect: Effect::Ends(_), .. })) => {
+        match self.queue.first().map(|pending| (&pending.request, pending.facts)) {
+            Some((Request::Verb(VerbStatement { effect: Effect::Ends(_), .. }), _)) => {
                 self.session.completes_otherwise = true;
                 self.session.status.remove(StatusFlags::IN_TRANS);
                 // Without autocommit, what is in flight after the end belongs to the next transaction anyway.
@@ -361,9 +361,9 @@ impl<H: MyHandler> Machine<H> {
                 });
             }
             // What was in flight after the end has begun a transaction of its own, or may have.
-            Some(request)
+            Some((request, facts))
                 if self.session.transaction.is_chained()
-                    && !matches!(request.effect(autocommits), Effect::Keeps | Effect::MayEnd) =>
+                    && !matches!(request.effect(facts, autocommits), Effect::Keeps | Effect::MayEnd) =>
             {
                 self.session.transaction.on(transaction::Event::Begun);
             }

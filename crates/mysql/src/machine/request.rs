@@ -1,10 +1,9 @@
 //! The requests of a connection.
 
 use super::verb::COMMIT;
-use crate::sql::Changes;
+use crate::sql::{Changes, Facts};
 use headrace_core::WhenLost;
 use headrace_core::verb::Effect;
-use headrace_core::words::keeps_transaction;
 use std::sync::Arc;
 
 /// How the rows of a batch are sent. If a strategy is not possible the next best is used: the effect is the same.
@@ -51,6 +50,8 @@ pub enum Rows {
 pub struct Execute {
     /// The statement, with parameters as `?`.
     pub sql: Arc<str>,
+    /// What the machine reads in its text, if that was kept with the text.
+    pub facts: Option<Facts>,
     /// One row of parameters or many.
     pub rows: Rows,
     /// Whether the parameters are sent as literals in the text, by COM_QUERY.
@@ -133,13 +134,14 @@ impl Request {
         }
     }
 
-    /// Its effect on the transaction; `autocommits` is true if a statement without a transaction is one of its own.
-    pub(super) fn effect(&self, autocommits: bool) -> Effect {
+    /// Its effect on the transaction, given the facts of its text; `autocommits` is true if a statement without a
+    /// transaction is one of its own.
+    pub(super) fn effect(&self, facts: Facts, autocommits: bool) -> Effect {
         match self {
             Request::Verb(statement) => statement.effect,
             // In a transaction it may be the victim of a deadlock, which ends the transaction; and without autocommit
             // any statement that touches a table begins one.
-            Request::Query { sql, .. } | Request::Execute(Execute { sql, .. }) => match keeps_transaction(sql) {
+            Request::Query { .. } | Request::Execute(_) => match facts.keeps_transaction {
                 true if autocommits => Effect::MayEnd,
                 _ => Effect::Unknown,
             },
@@ -167,9 +169,13 @@ impl Request {
         matches!(self, Request::Verb(statement) if statement.effect.is_owed_end())
     }
 
-    /// What its text may change; `several` is whether the server accepts several statements in one.
-    pub(super) fn changes(&self, several: bool) -> Changes {
-        self.sql().map_or(Changes::NONE, |sql| Changes::of(sql, several))
+    /// The facts of its text; `several` is whether the server accepts several statements in one.
+    pub(super) fn facts(&self, several: bool) -> Facts {
+        match self {
+            // They were read for this server, unless it has said since what it accepts.
+            Request::Execute(Execute { facts: Some(facts), .. }) if facts.several == several => *facts,
+            _ => self.sql().map_or(Facts::NONE, |sql| Facts::of(sql, several)),
+        }
     }
 
     /// Returns true if statements that were prepared before it may have another meaning after it, given the `changes` of

@@ -11,6 +11,7 @@
 use super::is_one_of;
 use super::lexer::{Lexer, Modes};
 use headrace_core::token::{Kind, Token};
+use headrace_core::words::keeps_transaction;
 
 /// Variables that change nothing a statement is prepared by.
 const HARMLESS: [&str; 17] = [
@@ -144,7 +145,7 @@ pub fn may_set_next_transaction(sql: &str, several: bool) -> bool {
             && words(sql).any(|word| is_one_of(word, &CHARACTERISTICS)))
 }
 
-/// What a text may change of its session, read once for each request.
+/// What a text may change of its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Changes {
     /// The meaning of other statements: see [`changes_session`].
@@ -175,11 +176,32 @@ impl Changes {
     }
 }
 
+/// What the machine reads in the text of a statement: read once for each text where it is kept, or else for each request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// The server accepts several statements in one text.
+    pub several: bool,
+    /// What it may change of its session.
+    pub changes: Changes,
+    /// It is one statement that neither begins nor ends a transaction: see [`keeps_transaction`].
+    pub keeps_transaction: bool,
+}
+
+impl Facts {
+    /// Those of a request without a text.
+    pub const NONE: Self = Self { several: false, changes: Changes::NONE, keeps_transaction: true };
+
+    /// Those of a text; `several` indicates whether the server accepts more than one statement in it.
+    pub fn of(sql: &str, several: bool) -> Self {
+        Self { several, changes: Changes::of(sql, several), keeps_transaction: keeps_transaction(sql) }
+    }
+}
+
 /// Verbs of statements that change nothing of the session.
 const READS_OR_WRITES: [&str; 6] = ["select", "insert", "update", "delete", "replace", "with"];
 
 /// Returns true if a text is one statement that reads or writes rows: it locks no tables by name, changes no role, and
-/// decides nothing for the next transaction. Asked once for each request, it spares those three questions; a large INSERT
+/// decides nothing for the next transaction. Asked first, it spares those three questions; a large INSERT
 /// is not searched. `several` indicates whether the server accepts more than one statement in the text.
 pub fn only_reads_or_writes(sql: &str, several: bool) -> bool {
     verb(sql).is_some_and(|verb| is_one_of(verb, &READS_OR_WRITES)) && !is_several(sql, several)

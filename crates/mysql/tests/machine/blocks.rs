@@ -40,7 +40,7 @@ fn verb(session: &mut Conversation<Script>, verb: Verb) -> Shared {
 }
 
 fn text(session: &mut Conversation<Script>, sql: &str) -> Shared {
-    let execute = Execute { sql: sql.into(), rows: Rows::One, text: AsText::Always, cursor: None };
+    let execute = Execute { facts: None, sql: sql.into(), rows: Rows::One, text: AsText::Always, cursor: None };
     session.ask(Request::Execute(execute), vec![], vec![]).1
 }
 

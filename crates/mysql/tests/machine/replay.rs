@@ -40,8 +40,13 @@ fn ask<P: Peer>(session: &mut Conversation<P>, received: &mut Vec<Shared>) -> Re
     received.push(session.batch(insert, BatchStrategy::Auto, true, values(-1)));
     received.push(session.query("select * from recorded"));
     session.run()?;
-    let execute =
-        Execute { sql: "select id from recorded".into(), rows: Rows::One, text: AsText::IfUnprepared, cursor: Some(4) };
+    let execute = Execute {
+        facts: None,
+        sql: "select id from recorded".into(),
+        rows: Rows::One,
+        text: AsText::IfUnprepared,
+        cursor: Some(4),
+    };
     let (id, first) = session.ask(Request::Execute(execute), vec![], vec![]);
     received.push(first);
     session.run()?;

@@ -174,7 +174,8 @@ pub fn an_expression_is_written_and_only_described_is_prepared() {
 pub fn an_expression_without_its_values_is_refused_before_it_is_executed() {
     for cursor in [None, Some(2)] {
         let mut session = session(mysql8());
-        let execute = Execute { sql: "select ? + 1".into(), rows: Rows::One, text: AsText::IfUnprepared, cursor };
+        let execute =
+            Execute { facts: None, sql: "select ? + 1".into(), rows: Rows::One, text: AsText::IfUnprepared, cursor };
         let (_, received) = session.ask(Request::Execute(execute), vec![], vec![]);
         answer(&mut session, vec![prepared(1)]);
         assert!(end(&received).contains("the statement has 1 parameter, but 0 were given"), "{}", end(&received));
@@ -185,8 +186,13 @@ pub fn an_expression_without_its_values_is_refused_before_it_is_executed() {
 #[test]
 pub fn a_cursor_of_an_expression_is_that_of_a_statement_with_literals() {
     let mut session = session(mysql8());
-    let cursor =
-        || Execute { sql: "select ? + 1".into(), rows: Rows::One, text: AsText::IfUnprepared, cursor: Some(2) };
+    let cursor = || Execute {
+        facts: None,
+        sql: "select ? + 1".into(),
+        rows: Rows::One,
+        text: AsText::IfUnprepared,
+        cursor: Some(2),
+    };
     for id in 1..3 {
         session.ask(Request::Execute(cursor()), vec![V::Int(1)], vec![]);
         let ok = reply(&[&[0, id, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0]]);

@@ -13,7 +13,7 @@ use headrace_drivers::protocols::mysql;
 use headrace_drivers::protocols::mysql::errors::numbers::PARSE_ERROR;
 use headrace_drivers::protocols::mysql::machine::{Columns, Machine};
 use headrace_drivers::protocols::mysql::packets::reply::ServerError;
-use headrace_drivers::protocols::mysql::sql::{Modes, is_several};
+use headrace_drivers::protocols::mysql::sql::{Facts, Modes, is_several};
 use headrace_drivers::protocols::mysql::types::MySqlType;
 use pyo3::prelude::*;
 use pyo3::types::PyTuple;
@@ -50,7 +50,8 @@ impl Dialect for MySql {
         errors::made(built())
     }
     fn convert(machine: &MyMachine, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query> {
-        Query::new(py, mysql::sql::convert(sql, with_params, machine.session().modes()))
+        let query = Query::new(py, mysql::sql::convert(sql, with_params, machine.session().modes()))?;
+        Ok(query.with_facts(|sql| Facts::of(sql, machine.accepts_several())))
     }
     fn is_several(machine: &MyMachine, sql: &str) -> bool {
         is_several(sql, machine.session().modes())

@@ -135,6 +135,7 @@ impl MySqlWire {
         call.arrow = arrow;
         call.first = first;
         let request = Request::Execute(Execute {
+            facts: query.facts(),
             sql: query.sql.clone(),
             rows: Rows::One,
             text: as_text(text, prepared),
@@ -162,6 +163,7 @@ impl MySqlWire {
             wire.call::<MySql>(py, &state, Args::Row(row.unbind()), ResultShape::Several, query.sql.clone())?;
         call.script = true;
         let request = Request::Execute(Execute {
+            facts: query.facts(),
             sql: query.sql.clone(),
             rows: Rows::One,
             text: AsText::IfUnprepared,
@@ -225,8 +227,13 @@ impl MySqlWire {
         let strategy = if returning || flat { BatchStrategy::Pipelined } else { strategy };
         let call = wire.call::<MySql>(py, &state, args, shape, query.get().sql.clone())?;
         let rows = Rows::Batch { strategy, atomic };
-        let request =
-            Request::Execute(Execute { sql: query.get().sql.clone(), rows, text: as_text(text, false), cursor: None });
+        let request = Request::Execute(Execute {
+            facts: query.get().facts(),
+            sql: query.get().sql.clone(),
+            rows,
+            text: as_text(text, false),
+            cursor: None,
+        });
         wire.enqueue::<MySql>(py, state, request, call)
     }
 
