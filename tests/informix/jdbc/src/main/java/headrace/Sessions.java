@@ -315,8 +315,10 @@ final class Sessions {
         same(List.of("id j_child_pk"), shown(data.getPrimaryKeys(null, null, "j_child"), 4, 6));
         same(List.of("j_parent id j_child p"), shown(data.getImportedKeys(null, null, "j_child"), 3, 4, 7, 8));
         same(List.of("j_parent id j_child p"), shown(data.getExportedKeys(null, null, "j_parent"), 3, 4, 7, 8));
-        same(true, shown(data.getIndexInfo(null, null, "j_child", false, false), 6, 8, 9).containsAll(
-            List.of("j_child_pk 1 id", "j_child_ix 1 p", "j_child_ix 2 v")));
+        List<String> indexes = shown(data.getIndexInfo(null, null, "j_child", false, false), 6, 8, 9);
+        same(true, indexes.containsAll(List.of("j_child_ix 1 p", "j_child_ix 2 v")));
+        // The index of a constraint has a name of the server's.
+        same(true, indexes.stream().anyMatch(row -> row.matches("\\s*\\d+_\\d+ 1 id")));
         same(true, shown(data.getCatalogs(), 1).containsAll(List.of("sysmaster", "testdb")));
         same(List.of("informix"), shown(data.getSchemas(), 1));
         same("testdb", one(connection, "select name from sysmaster:sysdatabases where name = 'testdb'"));
