@@ -79,8 +79,18 @@ def _timestamptz(zone: datetime.tzinfo, naive: bool, data: bytes) -> datetime.da
     try:
         value = (_EPOCH + datetime.timedelta(microseconds=microseconds)).astimezone(zone)
     except OverflowError:
-        raise DataError("the timestamptz is outside of what datetime can hold") from None
+        # Outside of what datetime can hold in UTC, but perhaps not in the zone: its last hours.
+        value = _at_the_edge(zone, microseconds)
     return value.replace(tzinfo=None) if naive else value
+
+
+def _at_the_edge(zone: datetime.tzinfo, microseconds: int) -> datetime.datetime:
+    offset = zone.utcoffset(datetime.datetime.max if microseconds > 0 else datetime.datetime.min)
+    try:
+        span = datetime.timedelta(microseconds=microseconds) + (offset or datetime.timedelta())
+        return (_EPOCH.replace(tzinfo=None) + span).replace(tzinfo=zone)
+    except OverflowError:
+        raise DataError("the timestamptz is outside of what datetime can hold") from None
 
 
 class DatabaseWrapper(stock.DatabaseWrapper):
