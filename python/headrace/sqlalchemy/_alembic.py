@@ -13,8 +13,7 @@ from typing import Any
 
 def setup(plugin: Any) -> None:
     """Registers the implementations, which Alembic finds by the names of the dialects."""
-    for name in ("informix", "cubrid"):
-        import_module(f"headrace.sqlalchemy.{name}.migrations")
+    import_module("headrace.sqlalchemy._migrations")
 
 
 def set_up_older_alembic() -> None:

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
 from alembic.ddl.base import AlterColumn
@@ -103,3 +104,8 @@ def _bare(text: str) -> str:
         return str(float(text.strip("'")))
     except ValueError:
         return " ".join(text.split())
+
+
+# Here, and not where Alembic calls for it: importing Alembic, which this module does above, makes that call.
+for _database in ("informix", "cubrid"):
+    import_module(f"headrace.sqlalchemy.{_database}.migrations")
