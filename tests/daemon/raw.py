@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import socket
 import struct
 from pathlib import Path
@@ -114,7 +115,9 @@ class Client:
 
     def ask(self, request: bytes, answers: int = 1) -> bytes:
         """Sends requests, and returns all of their answers."""
-        self.send(request)
+        # A peer that has ended meanwhile has said why: that is among the answers.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            self.send(request)
         return self.receive(answers)
 
     def send(self, request: bytes) -> None:

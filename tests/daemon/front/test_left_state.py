@@ -11,7 +11,7 @@ from .plain import PlainClient
 STATE = {
     "mariadb": ("set @left = 'of the first'", "select coalesce(@left, 'nothing')"),
     "informix": ("select tabid from systables where tabid = 1 into temp left_behind", "select tabid from left_behind"),
-    "cubrid": ("set @left = 'of the first'", "select @left"),
+    "cubrid": ("set @kept = 'of the first'", "select @kept"),
 }
 """A statement that leaves something in the session, and one that finds it."""
 
