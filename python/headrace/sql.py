@@ -128,7 +128,7 @@ class SQL(Composable):
         """
         pieces: list[Composable] = []
         used: set[int | str] = set()
-        automatic = 0
+        automatic, numbered = 0, False
         try:
             parsed = list(string.Formatter().parse(self._content))
         except ValueError as error:
@@ -145,7 +145,9 @@ class SQL(Composable):
             key: int | str = int(field) if field.isdecimal() else field
             if field == "":
                 key, automatic = automatic, automatic + 1
-            elif isinstance(key, int) and automatic:
+            elif isinstance(key, int):
+                numbered = True
+            if numbered and automatic:
                 raise ProgrammingError("places with a number and without one cannot be mixed")
             try:
                 piece = args[key] if isinstance(key, int) else named[key]
@@ -187,13 +189,13 @@ class Composed(Composable):
         """
         self._content = tuple(piece if isinstance(piece, Composable) else Literal(piece) for piece in pieces)
 
-    def join(self, separator: SQL) -> Composed:
+    def join(self, separator: SQL | LiteralString) -> Composed:
         """The pieces with a text between them.
 
         Args:
-            separator: the text.
+            separator: the text, as SQL or as it is.
         """
-        return separator.join(self._content)
+        return (separator if isinstance(separator, SQL) else SQL(separator)).join(self._content)
 
     def __iter__(self) -> Iterator[Composable]:
         return iter(self._content)
@@ -341,10 +343,10 @@ def _pieces(piece: Composable) -> Sequence[Composable]:
 
 
 def _wire_of(connection: Any) -> Wire:
-    core = getattr(connection, "_core", None)
-    if core is None:
+    wire = getattr(getattr(connection, "_core", None), "wire", None)
+    if wire is None:
         raise TypeError(f"a connection or a cursor is needed, not {type(connection).__name__}")
-    return core.wire  # type: ignore[no-any-return]
+    return wire  # type: ignore[no-any-return]
 
 
 def _length_of(wire: Wire) -> NameLength:

@@ -58,7 +58,7 @@ COLUMNS: dict[str, dict[str, tuple[str, list[Any]]]] = {
         "numeric": ("decimal(30, 8)", DECIMALS),
         "float8": ("double", FLOATS),
         "bool": ("bool", [True, False]),
-        "blob": ("blob", [b"", b"\x00\xff'\\"]),
+        "blob": ("blob", [b"", b"\x00\xff'\\", b"\xff'"]),
         "date": ("date", DATES),
         "timestamp": ("datetime(6)", TIMESTAMPS),
         "time": ("time(6)", [datetime.timedelta(hours=-30, seconds=5, microseconds=7)]),
@@ -209,6 +209,10 @@ def test_percent_sign_is_itself(any_db: Database, conn: Any) -> None:
 
 
 def test_dumpers_and_what_has_no_literal(any_db: Database, conn: Any) -> None:
+    if any_db.kind != "postgresql":
+        for number in ("NaN", "-Infinity"):
+            with pytest.raises(errors.DataError):
+                sql.quote(decimal.Decimal(number), conn)
     with pytest.raises(errors.Error, match=r"object"):
         sql.quote(object(), conn)
     assert conn.fetchval(any_db.one) == 1

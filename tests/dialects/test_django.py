@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import ipaddress
 import json
 import os
 import re
@@ -15,8 +16,9 @@ from typing import Any
 
 import pytest
 
+from headrace import postgres
 from headrace.django.postgresql import hstore
-from headrace.django.postgresql.cursor import adapted
+from headrace.django.postgresql.cursor import Cursor, adapted
 from headrace.django.postgresql.literals import literal, mogrify
 from headrace.django.postgresql.numbers import Int4, Int8
 from headrace.errors import DataError, ProgrammingError
@@ -138,7 +140,7 @@ LITERALS = [
     (datetime.date(2024, 2, 29), "'2024-02-29'::date"),
     (datetime.datetime(2024, 2, 29, 1), "'2024-02-29 01:00:00'::timestamp"),
     (datetime.datetime(2024, 2, 29, 1, tzinfo=datetime.timezone.utc), "'2024-02-29 01:00:00+00:00'::timestamptz"),
-    (datetime.timedelta(days=-1, microseconds=5), "'-1 days 0.000005 seconds'::interval"),
+    (datetime.timedelta(days=-1, microseconds=5), "'-1 days +0.000005 seconds'::interval"),
     (uuid.UUID(int=1), "'00000000-0000-0000-0000-000000000001'::uuid"),
     (Jsonb({"a": "'"}), "'{\"a\": \"''\"}'::jsonb"),
     ([1, None], "ARRAY[1, NULL]"),
@@ -152,9 +154,8 @@ def test_literal_is_written(value: Any, text: str) -> None:
 
 
 def test_literals_are_read_back_by_the_server(server: PostgresServer) -> None:
-    import headrace.postgres
 
-    with headrace.postgres.connect(server.url) as connection:
+    with postgres.connect(server.url) as connection:
         for value in ("it's", "a\\'b", "\\", "''", "E'x", "%s", b"\0'\\", -5, 1.5, float("inf"), [[1], [2]], True):
             for conforming in ("on", "off"):
                 connection.execute(f"SET standard_conforming_strings = {conforming}")
@@ -196,3 +197,14 @@ def test_wrong_hstores_are_refused() -> None:
         hstore.load(b'"a"=>b')
     with pytest.raises(DataError):
         hstore.dump({"a": 1})  # type: ignore[dict-item]
+
+
+def test_text_of_a_value_stays_within_its_literal() -> None:
+    address = ipaddress.IPv6Address("fe80::1%x'; drop table victim; --")
+    assert literal(address) == "'fe80::1%x''; drop table victim; --'::inet"
+
+
+def test_last_result_of_several_statements_is_that_of_the_text(server: PostgresServer) -> None:
+    with postgres.connect(server.url, autocommit=True) as conn:
+        cursor = Cursor(conn, conn.row_factory)
+        assert cursor.execute("select 1; select 2").fetchall() == [(2,)]

@@ -58,6 +58,7 @@ def test_places_are_filled() -> None:
         (SQL(", ").join([Identifier("a", "b"), None, SQL("c")]), '"a"."b", None, c'),
         (SQL(", ").join([]), ""),
         (Composed([1, SQL("x")]).join(SQL("-")), "1-x"),
+        (Composed([1, SQL("x")]).join("-"), "1-x"),
         (SQL("a") + Literal("b") + NULL, "a'b'NULL"),
         (Placeholder() * 2, "%s%s"),
         (Placeholder("n") + DEFAULT, "%(n)sDEFAULT"),
@@ -78,6 +79,7 @@ def test_places_are_filled() -> None:
         ("{!r}", (1,), {}, "conversion"),
         ("{:s}", (1,), {}, "format"),
         ("{} {1}", (1, 2), {}, "mixed"),
+        ("{0} {}", (1, 2), {}, "mixed"),
         ("{", (), {}, "cannot be read"),
     ],
 )

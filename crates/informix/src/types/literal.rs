@@ -18,7 +18,9 @@ pub fn write<V: Value>(value: &V, wanted: Option<u16>, depth: usize, out: &mut S
     match value.kind() {
         ValueKind::Null => out.push_str("NULL"),
         ValueKind::Bool => quote(if value.bool()? { "t" } else { "f" }, out),
-        ValueKind::Int | ValueKind::Decimal => value.with_decimal(|text| out.push_str(text))?,
+        ValueKind::Int | ValueKind::Decimal => {
+            value.with_decimal(|text| finite(text).map(|text| out.push_str(text)))??
+        }
         ValueKind::Float => {
             let number = value.float()?;
             if !number.is_finite() {
@@ -60,6 +62,14 @@ pub fn write<V: Value>(value: &V, wanted: Option<u16>, depth: usize, out: &mut S
         }
     }
     Ok(())
+}
+
+/// The digits of a number, which would be a name if it was none: `NaN`.
+pub(super) fn finite(text: &str) -> Result<&str, Mismatch> {
+    match text.trim_start_matches('-').bytes().next().is_some_and(|byte| byte.is_ascii_digit() || byte == b'.') {
+        true => Ok(text),
+        false => Err(Mismatch::out_of_range(format!("{text} is not a number that Informix can store"))),
+    }
 }
 
 fn quote(text: &str, out: &mut String) {

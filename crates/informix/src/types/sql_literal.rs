@@ -12,7 +12,9 @@ use std::fmt::Write;
 /// [`Mismatch`] for values that the server has no type or no literal for; the buffer then has part of a literal.
 pub fn write_literal<V: Value>(value: &V, out: &mut String) -> Result<(), V::Error> {
     match value.kind() {
-        ValueKind::Int | ValueKind::Decimal => value.with_decimal(|digits| number(digits, out))?,
+        ValueKind::Int | ValueKind::Decimal => {
+            value.with_decimal(|digits| literal::finite(digits).map(|digits| number(digits, out)))??
+        }
         ValueKind::Float => {
             let float = value.float()?;
             if !float.is_finite() {

@@ -54,6 +54,21 @@ pub fn write_literal<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<(), V::Er
     Ok(())
 }
 
+/// Appends a value as an SQL literal whose text is UTF-8: bytes are in hexadecimal.
+///
+/// # Errors
+/// As [`write_literal`].
+pub fn write_literal_as_text<V: Value>(value: &V, out: &mut Vec<u8>) -> Result<(), V::Error> {
+    match value.kind() {
+        ValueKind::Bytes => value.with_bytes(|bytes| hexadecimal(out, "_binary ", bytes)),
+        ValueKind::Custom => value.with_custom(0, |bytes, binary| match binary {
+            true => hexadecimal(out, "_binary ", bytes),
+            false => string(out, "_utf8mb4 ", false, bytes),
+        }),
+        _ => write_literal(value, out),
+    }
+}
+
 /// Appends a value as an SQL literal in the place of a placeholder: `following` is the text after it. If the literal
 /// would run into an adjacent word or quote (`LIMIT?`), a space separates them. `lists` is the form of a list except
 /// after IN.

@@ -18,6 +18,9 @@ use crate::types::DateOrder;
 use headrace_core::protocol::{BulkDirection, Summary};
 use headrace_core::{Fatal, FatalKind, Outcome, ReadBuffer, Room, Session, WriteBuffer};
 
+/// Reported settings by which the server reads the constants of a statement when it is prepared, and not again.
+const READ_IN_CONSTANTS: [&str; 4] = ["DateStyle", "IntervalStyle", "TimeZone", "standard_conforming_strings"];
+
 impl<H: PgHandler> Machine<H> {
     /// Handles every whole message in the read buffer; replies for the authentication are written to the write buffer.
     ///
@@ -223,10 +226,15 @@ impl<H: PgHandler> Machine<H> {
                 if name == "DateStyle" {
                     self.registry.date_order = Some(DateOrder::of_style(&value));
                 }
-                if name == "search_path" && self.parameters.get(&name).is_some_and(|before| *before != value) {
-                    // Reported since PostgreSQL 18, also where a function has set it.
-                    self.statements.advance();
-                    self.registry.forget();
+                if self.parameters.get(&name).is_some_and(|before| *before != value) {
+                    if READ_IN_CONSTANTS.contains(&name.as_str()) {
+                        self.counted.constants += 1;
+                    }
+                    if name == "search_path" {
+                        // Reported since PostgreSQL 18, also where a function has set it.
+                        self.statements.advance();
+                        self.registry.forget();
+                    }
                 }
                 if name == "client_encoding" {
                     self.foreign_encoding = !matches!(value.as_str(), "UTF8" | "UNICODE");

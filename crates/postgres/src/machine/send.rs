@@ -462,9 +462,11 @@ impl<H: PgHandler> Machine<H> {
         // No error tells that a function returns rows of another type: the plan of its caller stays (18 is one).
         let altered =
             known.columns.is_some() && (known.counted.alterations != self.counted.alterations || self.is_changing(at));
+        // Its constants were read by other settings.
+        let misread = known.counted.constants != self.counted.constants;
         // Its columns have changed within a transaction, unseen: by a function that has set the search path, say.
         let unsteady = open && !self.unsteady.is_empty() && self.unsteady.contains(&known.sql);
-        if (known.shape == Shape::Portal && moved) || outdated || altered || unsteady {
+        if (known.shape == Shape::Portal && moved) || outdated || altered || misread || unsteady {
             self.forget(at);
             return None;
         }

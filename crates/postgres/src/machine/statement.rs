@@ -222,6 +222,8 @@ pub(super) struct Counted {
     pub names: u64,
     /// How many times it may have altered types, including the row types of tables and views.
     pub alterations: u64,
+    /// How many times a setting has changed by which the server reads the constants of a statement when it is prepared.
+    pub constants: u64,
 }
 
 impl Statement {

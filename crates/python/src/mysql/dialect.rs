@@ -60,7 +60,7 @@ impl Dialect for MySql {
         Ok(<headrace_drivers::MySql as Database>::quote(name))
     }
     fn write_literal(_: &MyMachine, value: &PyValue<'_>, out: &mut Vec<u8>) -> Result<(), ClientError> {
-        mysql::types::write_literal(value, out)
+        mysql::types::write_literal_as_text(value, out)
     }
 
     /// Name, type number, SQL name of the type, flags, collation number, length in bytes, decimals, table, precision of a

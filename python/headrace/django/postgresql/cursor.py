@@ -134,8 +134,8 @@ class Cursor(postgres.Cursor[R]):
             self._check()
             self._script(text)
             # The last result is the statement's, as with the drivers that Django knows.
-            while self.nextset():
-                pass
+            while self._more:
+                self._next_set()
             return self
         text, params = adapted(text, params, _has_hstore(self._connection))
         return super().execute(text, params, timeout=timeout)

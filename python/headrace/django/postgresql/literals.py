@@ -45,24 +45,32 @@ def _number(value: Any) -> str:
     return " " + text if text.startswith("-") else text
 
 
+def _typed(kind: str) -> Callable[[Any], str]:
+    """Writes the text of a value, whatever is in it (an IPv6 address may have any text after its %), with its type."""
+    return lambda value: f"{text_literal(str(value))}::{kind}"
+
+
 def _decimal(value: decimal.Decimal) -> str:
-    return _number(format(value, "f")) if value.is_finite() else f"'{value}'::numeric"
+    return _number(decimal.Decimal.__format__(value, "f")) if value.is_finite() else _typed("numeric")(value)
 
 
 def _float(value: float) -> str:
-    return _number(repr(value)) if value - value == 0 else f"'{value}'::float8"
+    # Not what a subclass, such as NumPy's, shows of itself.
+    text = float.__repr__(value)
+    return _number(text) if value - value == 0 else _typed("float8")(text)
 
 
 def _timestamp(value: datetime.datetime) -> str:
-    return f"'{value}'::{'timestamp' if value.tzinfo is None else 'timestamptz'}"
+    return _typed("timestamp" if value.tzinfo is None else "timestamptz")(value)
 
 
 def _time(value: datetime.time) -> str:
-    return f"'{value}'::{'time' if value.tzinfo is None else 'timetz'}"
+    return _typed("time" if value.tzinfo is None else "timetz")(value)
 
 
 def _interval(value: datetime.timedelta) -> str:
-    return f"'{value.days} days {value.seconds}.{value.microseconds:06} seconds'::interval"
+    # Every part has its sign: with IntervalStyle sql_standard that of the first would count for the others.
+    return f"'{value.days:+} days {value.seconds:+}.{value.microseconds:06} seconds'::interval"
 
 
 def _bytes(value: Any) -> str:
@@ -99,17 +107,17 @@ _WRITERS: Final[list[tuple[Any, Callable[[Any], str]]]] = [
     (float, _float),
     (decimal.Decimal, _decimal),
     (datetime.datetime, _timestamp),
-    (datetime.date, lambda value: f"'{value}'::date"),
+    (datetime.date, _typed("date")),
     (datetime.time, _time),
     (datetime.timedelta, _interval),
-    (Interval, lambda value: f"'{value}'::interval"),
-    (uuid.UUID, lambda value: f"'{value}'::uuid"),
+    (Interval, _typed("interval")),
+    (uuid.UUID, _typed("uuid")),
     ((bytes, bytearray, memoryview), _bytes),
     (Json, _json),
     (Range, _range),
-    ((ipaddress.IPv4Address, ipaddress.IPv6Address), lambda value: f"'{value}'::inet"),
-    ((ipaddress.IPv4Interface, ipaddress.IPv6Interface), lambda value: f"'{value}'::inet"),
-    ((ipaddress.IPv4Network, ipaddress.IPv6Network), lambda value: f"'{value}'::cidr"),
+    ((ipaddress.IPv4Address, ipaddress.IPv6Address), _typed("inet")),
+    ((ipaddress.IPv4Interface, ipaddress.IPv6Interface), _typed("inet")),
+    ((ipaddress.IPv4Network, ipaddress.IPv6Network), _typed("cidr")),
     (Mapping, lambda value: text_literal(hstore.dump(value))),
     ((list, tuple), _array),
 ]

@@ -39,9 +39,10 @@ pub(super) fn outdated(body: &[u8]) -> Result<Option<Vec<u8>>, Fatal> {
 
 /// Returns true if an error with which the server answers Describe says that a statement does not fit, or is not there.
 /// Others say nothing of it: those of a rollback, of resources, of a lock, of an operator (or who has cancelled the request),
-/// of the system (manual, "PostgreSQL Error Codes"), and those with which the session ends.
+/// of the system (manual, "PostgreSQL Error Codes"), and those with which the session ends. An internal error does: it is
+/// that of a type which is not there any more, and one of the text itself comes back from its Parse.
 pub(super) fn is_of_the_statement(error: &ServerError) -> bool {
-    const OTHERS: [&str; 6] = ["40", "53", "55", "57", "58", "XX"];
+    const OTHERS: [&str; 5] = ["40", "53", "55", "57", "58"];
     let severity = error.field(headrace_postgres::messages::tag::field::SEVERITY_UNTRANSLATED);
     !matches!(severity, "FATAL" | "PANIC") && !OTHERS.iter().any(|class| error.sqlstate().starts_with(class))
 }

@@ -87,6 +87,10 @@ impl Relay {
                     }
                     // It ends the client's Parse, which waits for this, and what comes after that in its group.
                     self.note_error(&error);
+                    // Nothing was found out: the next Parse of it asks again.
+                    if let Some(question) = self.in_flight.replies.front_mut() {
+                        *question = Expected::Own;
+                    }
                     self.group.go(Event::Error);
                     output.tail().extend_from_slice(message);
                     return Ok(());
