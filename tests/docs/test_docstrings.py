@@ -12,6 +12,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -152,10 +153,15 @@ def test_every_parameter_of_a_pool_is_explained(pool: type) -> None:
     assert entries(sections(inspect.getdoc(pool) or "")["Args"]) == set(inspect.signature(pool).parameters)
 
 
+def modules_of(package: str) -> dict[str, ModuleType]:
+    """What was imported of a package, by name."""
+    return {name: module for name, module in sys.modules.items() if name.partition(".")[0] == package}
+
+
 def classes() -> dict[str, type]:
     """All classes of the package by module and name."""
     found: dict[str, type] = {}
-    others = {name for name in sys.modules if name.partition(".")[0] == "MySQLdb"}
+    others = modules_of("MySQLdb")
     for module in pkgutil.walk_packages(headrace.__path__, "headrace."):
         with contextlib.suppress(ModuleNotFoundError):  # of a library that is not installed
             found |= {
@@ -164,8 +170,9 @@ def classes() -> dict[str, type]:
                 if inspect.isclass(item) and item.__module__ == module.name
             }
     # Django's backend takes the name of another driver, which other tests import.
-    for name in [name for name in sys.modules if name.partition(".")[0] == "MySQLdb" and name not in others]:
+    for name in modules_of("MySQLdb"):
         del sys.modules[name]
+    sys.modules.update(others)
     return found
 
 
