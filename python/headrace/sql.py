@@ -372,12 +372,10 @@ def is_composed(statement: object) -> bool:
 
 
 def text_of(statement: Any, wire: Wire, with_params: bool = False) -> str:
-    """The text of a statement whose parameters are none of its own.
+    """The text of what is composed, and has no parameters of its own.
 
     Raises ProgrammingError for a t-string with parameters.
     """
-    if isinstance(statement, str):
-        return statement
     if isinstance(statement, Composable):
         return _text(statement, wire, with_params)
     text, params = statement_of(statement, wire, None)
@@ -390,16 +388,12 @@ def text_of(statement: Any, wire: Wire, with_params: bool = False) -> str:
 
 
 def statement_of(statement: Any, wire: Wire, params: Any) -> tuple[str, Any]:
-    """The text of a statement, and its parameters.
+    """The text of what is composed, and its parameters.
 
     Raises ProgrammingError for a t-string beside parameters.
     """
-    if isinstance(statement, str):
-        return statement, params
     if isinstance(statement, Composable):
         return _text(statement, wire, params is not None), params
-    if not _is_template(statement):
-        raise TypeError(f"SQL is str, not {type(statement).__name__}")
     if params is not None:
         raise ProgrammingError("a t-string has its parameters in it: no others are given beside it")
     values: list[Any] = []

@@ -11,6 +11,8 @@ from sqlalchemy.dialects import registry
 
 import headrace
 
+from ._values import clock, is_aware, some_of_text
+
 
 def unwrapped(connection: Any) -> Any:
     """The driver's connection, which the pool wraps."""
@@ -36,6 +38,32 @@ class Engines:
 
     def detect_autocommit_setting(self, dbapi_conn: Any) -> bool:
         return bool(dbapi_conn.autocommit)
+
+
+class QuestionMarks(Engines):
+    """Those whose parameters are ``?``, and who have no zones: the clock's time goes without one."""
+
+    def do_executemany(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
+        if some_of_text(context, parameters, is_aware):
+            parameters = [tuple(map(clock, row)) for row in parameters]
+        cursor.executemany(statement, parameters)
+
+    def do_execute(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
+        if some_of_text(context, (parameters,), is_aware):
+            parameters = tuple(map(clock, parameters))
+        # Without parameters a question mark means none.
+        cursor.execute(statement, parameters or None)
+
+    def do_ping(self, dbapi_connection: Any) -> bool:
+        if not dbapi_connection.check_alive():
+            return False
+        dbapi_connection.ping()
+        return True
+
+    @classmethod
+    def load_provisioning(cls) -> None:
+        # Those who run SQLAlchemy's tests have their own.
+        pass
 
 
 class Levels:

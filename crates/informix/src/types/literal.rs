@@ -72,7 +72,8 @@ pub(super) fn finite(text: &str) -> Result<&str, Mismatch> {
     }
 }
 
-fn quote(text: &str, out: &mut String) {
+/// Text in quotes.
+pub(super) fn quote(text: &str, out: &mut String) {
     out.push('\'');
     *out += &text.replace('\'', "''");
     out.push('\'');

@@ -34,16 +34,17 @@ pub fn write_literal<V: Value>(value: &V, out: &mut String) -> Result<(), V::Err
             qualified(value, "INTERVAL", if of_months { "YEAR(9) TO MONTH" } else { "DAY(9) TO FRACTION(5)" }, out)?;
         }
         ValueKind::Custom => {
-            let text = value.with_custom(0, |bytes, binary| {
-                (!binary).then(|| String::from_utf8_lossy(bytes).replace('\'', "''"))
+            let is_binary = value.with_custom(0, |bytes, binary| {
+                literal::quote(&String::from_utf8_lossy(bytes), out);
+                binary
             })?;
-            let text = text.ok_or_else(|| no_literal(value))?;
-            append(out, format_args!("'{text}'"));
+            if is_binary {
+                return Err(no_literal(value).into());
+            }
         }
-        ValueKind::Json | ValueKind::Jsonb => value.with_json(|json| {
-            let text = String::from_utf8_lossy(json).replace('\'', "''");
-            append(out, format_args!("'{text}'"));
-        })?,
+        ValueKind::Json | ValueKind::Jsonb => {
+            value.with_json(|json| literal::quote(&String::from_utf8_lossy(json), out))?;
+        }
         _ => literal::write(value, None, 0, out)?,
     }
     Ok(())

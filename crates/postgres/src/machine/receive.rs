@@ -14,12 +14,10 @@ use crate::limits;
 use crate::messages::backend::{self, Notification, ServerError, header};
 use crate::messages::frontend;
 use crate::messages::tag::{backend as tag, field};
+use crate::sql::CONSTANT_SETTINGS;
 use crate::types::DateOrder;
 use headrace_core::protocol::{BulkDirection, Summary};
 use headrace_core::{Fatal, FatalKind, Outcome, ReadBuffer, Room, Session, WriteBuffer};
-
-/// Reported settings by which the server reads the constants of a statement when it is prepared, and not again.
-const READ_IN_CONSTANTS: [&str; 4] = ["DateStyle", "IntervalStyle", "TimeZone", "standard_conforming_strings"];
 
 impl<H: PgHandler> Machine<H> {
     /// Handles every whole message in the read buffer; replies for the authentication are written to the write buffer.
@@ -227,7 +225,7 @@ impl<H: PgHandler> Machine<H> {
                     self.registry.date_order = Some(DateOrder::of_style(&value));
                 }
                 if self.parameters.get(&name).is_some_and(|before| *before != value) {
-                    if READ_IN_CONSTANTS.contains(&name.as_str()) {
+                    if CONSTANT_SETTINGS.contains(&name.as_str()) {
                         self.counted.constants += 1;
                     }
                     if name == "search_path" {

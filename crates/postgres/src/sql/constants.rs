@@ -2,6 +2,9 @@
 
 use super::lexer::{Lexer, Token, is_word};
 
+/// Reported settings by which the server reads the constants of a text when it parses it, and not again.
+pub const CONSTANT_SETTINGS: [&str; 4] = ["DateStyle", "IntervalStyle", "TimeZone", "standard_conforming_strings"];
+
 /// Words that a date, a time or a timestamp may be given by (manual, "Special Values"), and whose value is that of the
 /// moment in which the constant is read.
 const WORDS: [&str; 4] = ["now", "today", "tomorrow", "yesterday"];

@@ -43,7 +43,7 @@ pub fn write_literal<V: Value>(value: &V, registry: &TypeRegistry, out: &mut Vec
                 }
                 _ => literal::write(value, kind, &mut text)?,
             }
-            put_string(&text, value)?.iter().for_each(|byte| out.push(*byte));
+            put_string(&text, value, out)?;
             match hint_of(value, kind) {
                 oid::UNSPECIFIED => {}
                 own => append(out, format_args!("::{}", registry.name(own))),
@@ -54,22 +54,20 @@ pub fn write_literal<V: Value>(value: &V, registry: &TypeRegistry, out: &mut Vec
 }
 
 /// Text in quotes.
-fn put_string<V: Value>(text: &[u8], value: &V) -> Result<Vec<u8>, Mismatch> {
+fn put_string<V: Value>(text: &[u8], value: &V, out: &mut Vec<u8>) -> Result<(), Mismatch> {
     if text.contains(&0) {
         return Err(Mismatch::wrong_type(format!("{} has no literal: it has a NUL character", value.describe())));
     }
-    let escapes = text.contains(&b'\\');
-    let mut out = Vec::with_capacity(text.len() + 4);
     // Without the space a word before it would be part of it: `LIKEE'...'`.
-    out.extend_from_slice(if escapes { b" E'" } else { b"'" });
+    out.extend_from_slice(if text.contains(&b'\\') { b" E'" } else { b"'" });
     for byte in text {
-        if *byte == b'\'' || *byte == b'\\' {
+        if matches!(byte, b'\'' | b'\\') {
             out.push(*byte);
         }
         out.push(*byte);
     }
     out.push(b'\'');
-    Ok(out)
+    Ok(())
 }
 
 /// Writing to a vector cannot fail.

@@ -114,8 +114,8 @@ def _described(column: Any) -> Described:
     return Described(name, code.oid, length, size, precision, scale, null_ok, str(code))
 
 
-class Cursor(postgres.Cursor[R]):
-    """Executes what Django writes: several statements in one text, if it has no parameters."""
+class _AsDjangoHasIt:
+    """What both cursors do, before the driver's own."""
 
     binds_on_client = False
     """True to write literals in the places of the parameters."""
@@ -123,13 +123,20 @@ class Cursor(postgres.Cursor[R]):
     @property
     def description(self) -> Any:
         """The columns of the result, with the types' oids, by which Django's introspection finds its fields."""
-        columns = super().description
+        columns = cast(Any, super()).description
         return None if columns is None else [_described(column) for column in columns]
 
-    def execute(self, sql: Any, params: Any = None, *, timeout: float | None = None) -> Any:
+    def _bound(self, sql: Any, params: Any) -> tuple[str, Any]:
+        """The text of a statement, with literals in it where the client binds, and the parameters that are left."""
         text = str(sql)
-        if params is not None and self.binds_on_client:
-            text, params = mogrify(text, params), None
+        return (mogrify(text, params), None) if params is not None and self.binds_on_client else (text, params)
+
+
+class Cursor(_AsDjangoHasIt, postgres.Cursor[R]):
+    """Executes what Django writes: several statements in one text, if it has no parameters."""
+
+    def execute(self, sql: Any, params: Any = None, *, timeout: float | None = None) -> Any:
+        text, params = self._bound(sql, params)
         if params is None and self._is_several(text):
             self._check()
             self._script(text)
@@ -151,20 +158,10 @@ class Cursor(postgres.Cursor[R]):
         return super().callproc(name, params or (), timeout=timeout)
 
 
-class ServerCursor(postgres.ServerCursor[R]):
+class ServerCursor(_AsDjangoHasIt, postgres.ServerCursor[R]):
     """A cursor that is declared on the server, of ``QuerySet.iterator()``."""
 
-    binds_on_client = False
-
-    @property
-    def description(self) -> Any:
-        """The columns of the result, with the types' oids, by which Django's introspection finds its fields."""
-        columns = super().description
-        return None if columns is None else [_described(column) for column in columns]
-
     def execute(self, sql: Any, params: Any = None, *, timeout: float | None = None) -> Any:
-        text = str(sql)
-        if params is not None and self.binds_on_client:
-            text, params = mogrify(text, params), None
+        text, params = self._bound(sql, params)
         text, params = adapted(text, params, _has_hstore(self._connection))
         return super().execute(text, params, timeout=timeout)

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from ...errors import DataError, ProgrammingError
+from ...postgres.core import quote_literal
 from ...types import Interval, Json, Jsonb, Range
 from . import hstore
 
@@ -30,9 +31,7 @@ def text_literal(text: str) -> str:
     """
     if "\0" in text:
         raise DataError(NUL)
-    quoted = text.replace("'", "''")
-    # A space, so that the E never continues a word before it.
-    return " E'" + quoted.replace("\\", "\\\\") + "'" if "\\" in text else "'" + quoted + "'"
+    return quote_literal(text)
 
 
 NUL: Final = "PostgreSQL text cannot hold a NUL character (\\x00)"

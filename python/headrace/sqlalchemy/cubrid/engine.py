@@ -17,8 +17,7 @@ import headrace.cubrid
 
 from .. import _asyncio
 from .._alembic import set_up_older_alembic
-from .._engines import Engines, Levels, unwrapped
-from .._values import clock, is_aware, some_of_text
+from .._engines import Levels, QuestionMarks, unwrapped
 from .compiler import CubridCompiler, CubridDDLCompiler, CubridIdentifierPreparer, CubridTypeCompiler
 from .reflection import CubridReflection
 from .types import COLSPECS
@@ -41,7 +40,7 @@ class _ExecutionContext(default.DefaultExecutionContext):
         return self._execute_scalar(f"SELECT {name}.NEXT_VALUE", type_)
 
 
-class CubridDialect_headrace(Engines, Levels, CubridReflection):
+class CubridDialect_headrace(QuestionMarks, Levels, CubridReflection):
     """Blocking engines: ``cubrid+headrace://user@host:33000/database``."""
 
     name = "cubrid"
@@ -102,11 +101,6 @@ class CubridDialect_headrace(Engines, Levels, CubridReflection):
     def get_async_dialect_cls(cls, url: URL) -> type[CubridDialectAsync_headrace]:
         return CubridDialectAsync_headrace
 
-    @classmethod
-    def load_provisioning(cls) -> None:
-        # Those who run SQLAlchemy's tests have their own.
-        pass
-
     def create_connect_args(self, url: URL) -> tuple[Sequence[str], dict[str, Any]]:
         keywords = url.translate_connect_args(username="user")
         keywords.update(url.query)
@@ -120,25 +114,6 @@ class CubridDialect_headrace(Engines, Levels, CubridReflection):
         # "DBA@host"
         name: str = connection.exec_driver_sql("SELECT USER()").scalar()
         return name.partition("@")[0].lower()
-
-    # statements
-
-    def do_execute(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
-        if some_of_text(context, (parameters,), is_aware):
-            parameters = tuple(map(clock, parameters))
-        # Without parameters a question mark means none.
-        cursor.execute(statement, parameters or None)
-
-    def do_executemany(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
-        if some_of_text(context, parameters, is_aware):
-            parameters = [tuple(map(clock, row)) for row in parameters]
-        cursor.executemany(statement, parameters)
-
-    def do_ping(self, dbapi_connection: Any) -> bool:
-        if not dbapi_connection.check_alive():
-            return False
-        dbapi_connection.ping()
-        return True
 
     # transactions
 

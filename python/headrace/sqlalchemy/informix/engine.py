@@ -18,8 +18,7 @@ import headrace.informix
 
 from .. import _asyncio
 from .._alembic import set_up_older_alembic
-from .._engines import Engines, Levels
-from .._values import clock, is_aware, some_of_text
+from .._engines import Levels, QuestionMarks
 from .compiler import ONE_ROW, InformixCompiler
 from .ddl import InformixDDLCompiler, InformixIdentifierPreparer, InformixTypeCompiler
 from .reflection import InformixReflection
@@ -42,7 +41,7 @@ class _ExecutionContext(default.DefaultExecutionContext):
         return self._execute_scalar(f"SELECT {name}.NEXTVAL FROM {ONE_ROW}", type_)
 
 
-class InformixDialect_headrace(Engines, Levels, InformixReflection):
+class InformixDialect_headrace(QuestionMarks, Levels, InformixReflection):
     """Blocking engines: ``informix+headrace://user@host:9088/database?server=name``."""
 
     name = "informix"
@@ -105,11 +104,6 @@ class InformixDialect_headrace(Engines, Levels, InformixReflection):
     def get_async_dialect_cls(cls, url: URL) -> type[InformixDialectAsync_headrace]:
         return InformixDialectAsync_headrace
 
-    @classmethod
-    def load_provisioning(cls) -> None:
-        # Those who run SQLAlchemy's tests have their own.
-        pass
-
     def __init__(self, json_serializer: Any = None, **keywords: Any) -> None:
         super().__init__(**keywords)
         # The driver reads JSON.
@@ -135,25 +129,6 @@ class InformixDialect_headrace(Engines, Levels, InformixReflection):
     def _get_default_schema_name(self, connection: Any) -> str:
         name: str = connection.exec_driver_sql(f"SELECT USER FROM {ONE_ROW}").scalar()
         return name.rstrip()
-
-    # statements
-
-    def do_execute(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
-        if some_of_text(context, (parameters,), is_aware):
-            parameters = tuple(map(clock, parameters))
-        # Without parameters a question mark means none.
-        cursor.execute(statement, parameters or None)
-
-    def do_executemany(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
-        if some_of_text(context, parameters, is_aware):
-            parameters = [tuple(map(clock, row)) for row in parameters]
-        cursor.executemany(statement, parameters)
-
-    def do_ping(self, dbapi_connection: Any) -> bool:
-        if not dbapi_connection.check_alive():
-            return False
-        dbapi_connection.ping()
-        return True
 
     # transactions
 

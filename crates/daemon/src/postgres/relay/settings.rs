@@ -6,7 +6,7 @@ use headrace_core::WriteBuffer;
 use headrace_core::transitions::Transitions;
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::backend;
-use headrace_postgres::sql::Reset;
+use headrace_postgres::sql::{CONSTANT_SETTINGS, Reset};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -27,9 +27,12 @@ pub fn is_settable(name: &str) -> bool {
     SETTABLE.iter().any(|other| other.eq_ignore_ascii_case(name))
 }
 
-/// Those that decide what a text means when it is parsed.
-const MEANING: [&str; 6] =
-    ["client_encoding", "DateStyle", "IntervalStyle", "search_path", "standard_conforming_strings", "TimeZone"];
+/// Those that decide what a text means when it is parsed, beside [`CONSTANT_SETTINGS`].
+const MEANING: [&str; 2] = ["client_encoding", "search_path"];
+
+fn deciding_meaning() -> impl Iterator<Item = &'static str> {
+    MEANING.into_iter().chain(CONSTANT_SETTINGS)
+}
 
 /// As one client has them: what the server has reported last, and no more than that. Nothing is given to a session over
 /// what the client has sent itself; only after a RESET the session is given what the client has begun with, in that place.
@@ -39,7 +42,7 @@ pub struct Settings {
     pub(super) values: Arc<BTreeMap<String, String>>,
     /// As they were when the client was welcomed.
     first: Arc<BTreeMap<String, String>>,
-    /// The values of [`MEANING`], and of what is planned with.
+    /// The values of [`deciding_meaning`], and of what is planned with.
     meaning: Arc<str>,
     /// Those that the server does not report.
     own: OwnSettings,
@@ -143,7 +146,7 @@ impl Settings {
             return;
         }
         Arc::make_mut(&mut self.values).insert(name.to_owned(), value.to_owned());
-        if MEANING.contains(&name) {
+        if deciding_meaning().any(|other| other == name) {
             self.meaning = meaning(&self.values, &self.own);
         }
     }
@@ -213,7 +216,7 @@ impl Settings {
 
 fn meaning(values: &BTreeMap<String, String>, own: &OwnSettings) -> Arc<str> {
     let mut all = planned(own);
-    for name in MEANING {
+    for name in deciding_meaning() {
         all.push_str(values.get(name).map_or("", String::as_str));
         all.push('\0');
     }
