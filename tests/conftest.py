@@ -30,6 +30,7 @@ from headrace.testing import (
 from headrace_lab.mysql import start_mysql
 from live import URL, cleaned, cubrid_url, live_server
 from long import is_long, load_profile
+from own_database import own_database
 from served import SETTINGS, Served, served
 from servers import Database, database, names
 
@@ -136,10 +137,14 @@ def adbc_dbapi() -> Any:
         raise ServerUnavailable(f"the ADBC driver is not built, which `make build` does: {error}") from error
 
 
+SMALL_LOG = {"max_wal_size": "128MB", "min_wal_size": "32MB"}
+"""Nobody recovers from the log of a test's server: each would keep a gigabyte of it."""
+
+
 @pytest.fixture(scope="session")
 def server() -> Iterator[PostgresServer]:
     """The embedded PostgreSQL 18, without TLS."""
-    with postgres() as running:
+    with postgres(settings=SMALL_LOG) as running:
         yield running
 
 
@@ -156,7 +161,7 @@ def tls_server() -> Iterator[PostgresServer]:
         "host all all 127.0.0.1/32 trust",
         "local all all trust",
     ]
-    with postgres(tls=True, hba=hba) as running:
+    with postgres(tls=True, hba=hba, settings=SMALL_LOG) as running:
         with headrace.connect(running.url, autocommit=True) as connection:
             connection.execute("set password_encryption = 'md5'")
             connection.execute("create role md5_user login password 'secret'")
@@ -230,12 +235,10 @@ def berlin() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module")
-def url(server: PostgresServer) -> str:
+def url(server: PostgresServer) -> Iterator[str]:
     """A database of the module's own."""
-    name = f"test_{next(_numbers)}"
-    with headrace.connect(server.url, autocommit=True) as connection:
-        connection.execute(f"create database {name}")
-    return f"postgresql://postgres@127.0.0.1:{server.port}/{name}"
+    with own_database(server, f"test_{next(_numbers)}") as its:
+        yield its
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import pytest
 
 import headrace
 from headrace.testing import PostgresServer
+from own_database import own_database
 
 _numbers = itertools.count(1)
 LONGEST = (
@@ -93,13 +94,11 @@ def version(request: pytest.FixtureRequest) -> str:
 
 
 @pytest.fixture(scope="module")
-def url(version: str, request: pytest.FixtureRequest) -> str:
+def url(version: str, request: pytest.FixtureRequest) -> Iterator[str]:
     """A database of the module's own."""
     server: PostgresServer = request.getfixturevalue("server" if version == "18" else "tls_server")
-    name = f"postgres_{next(_numbers)}"
-    with headrace.connect(server.url, autocommit=True) as connection:
-        connection.execute(f"create database {name}")
-    return f"postgresql://postgres@127.0.0.1:{server.port}/{name}"
+    with own_database(server, f"postgres_{next(_numbers)}") as its:
+        yield its
 
 
 @pytest.fixture(params=["blocking", "asyncio"])
