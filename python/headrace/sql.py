@@ -25,7 +25,7 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, overload
 
 from ._shared.arguments import checked_text
 from .errors import ProgrammingError
@@ -39,7 +39,10 @@ if TYPE_CHECKING:
     if sys.version_info >= (3, 14):
         from string.templatelib import Template
     else:
-        Template: TypeAlias = "Composable"
+
+        class Template:
+            """What Python before 3.14 does not have."""
+
 
 __all__ = [
     "DEFAULT",
@@ -51,6 +54,7 @@ __all__ = [
     "Literal",
     "Placeholder",
     "Statement",
+    "as_string",
     "quote",
 ]
 
@@ -159,14 +163,33 @@ class SQL(Composable):
             raise ProgrammingError(f"the text has no place for what was given as {unused[0]}")
         return Composed(pieces)
 
-    def join(self, pieces: Iterable[Any]) -> Composed:
+    @overload
+    def join(self, pieces: Iterable[Composable]) -> Composed: ...
+
+    @overload
+    def join(self, pieces: Iterable[Template]) -> Template: ...  # pyright: ignore[reportOverlappingOverload]
+
+    @overload
+    def join(self, pieces: Iterable[Any]) -> Composed: ...
+
+    def join(self, pieces: Iterable[Any]) -> Any:
         """Pieces with the text between them.
 
         Args:
-            pieces: what is no piece of SQL becomes a :class:`Literal`.
+            pieces: what is no piece of SQL becomes a :class:`Literal`. Or t-strings, all of them.
+
+        Returns:
+            Composed: or of t-strings a t-string, which has their parameters.
+
+        Raises:
+            TypeError: t-strings are among others.
         """
+        given = list(pieces)
+        if given and all(map(_is_template, given)):
+            parts = [part for template in given for part in (self._content, *template)]
+            return type(given[0])(*parts[1:])
         joined: list[Composable] = []
-        for piece in pieces:
+        for piece in given:
             if joined:
                 joined.append(self)
             joined.append(piece if isinstance(piece, Composable) else Literal(piece))
@@ -253,7 +276,17 @@ class Literal(Composable):
         """
         Args:
             value: any value that can be a parameter.
+
+        Raises:
+            TypeError: it is a piece of SQL, or a t-string.
         """
+        if isinstance(value, Composable):
+            raise TypeError(f"{value!r} is a piece of SQL, and no value that a literal is made of")
+        if _is_template(value):
+            raise TypeError(
+                "a t-string is a piece of SQL, and no value: SQL().join() takes t-strings if all are, and in another "
+                "t-string {part:q} is one's place"
+            )
         self._content = value
 
     def __hash__(self) -> int:
@@ -338,6 +371,22 @@ def quote(value: Any, connection: Any) -> str:
     return Literal(value).as_string(connection)
 
 
+def as_string(statement: Statement, connection: Any) -> str:
+    """A statement as one text without parameters, those of a t-string being literals in it.
+
+    Args:
+        statement: a t-string, a piece of SQL, or text, which is as it is.
+        connection: a connection or cursor: see :meth:`Composable.as_string`.
+
+    Raises:
+        ProgrammingError: a value has no literal in this database, or a name no identifier.
+        DataError: a value is outside of the database's types.
+    """
+    if isinstance(statement, Composable):
+        return statement.as_string(connection)
+    return _template(statement, _wire_of(connection), None, "%") if _is_template(statement) else str(statement)
+
+
 def _pieces(piece: Composable) -> Sequence[Composable]:
     return piece._content if isinstance(piece, Composed) else (piece,)
 
@@ -414,8 +463,8 @@ def _is_template(statement: object) -> bool:
     return type(statement).__name__ == "Template" and type(statement).__module__ == "string.templatelib"
 
 
-def _template(template: Any, wire: Wire, values: list[Any], percent: str) -> str:
-    """The text of a t-string, whose parameters are appended to ``values``."""
+def _template(template: Any, wire: Wire, values: list[Any] | None, percent: str) -> str:
+    """The text of a t-string, whose parameters are appended to ``values``, or are literals if that is None."""
     parts: list[str] = []
     for part in template:
         if isinstance(part, str):
@@ -425,28 +474,25 @@ def _template(template: Any, wire: Wire, values: list[Any], percent: str) -> str
     return "".join(parts)
 
 
-def _interpolated(part: Any, wire: Wire, values: list[Any], percent: str) -> str:
+def _interpolated(part: Any, wire: Wire, values: list[Any] | None, percent: str) -> str:
     value, spec, place = part.value, part.format_spec, part.expression
-    match part.conversion:
-        case "r":
-            value = repr(value)
-        case "s":
-            value = str(value)
-        case "a":
-            value = ascii(value)
-        case _:
-            pass
+    if part.conversion is not None:
+        # In an f-string !r has often made the quotes: here it would be another value.
+        raise ProgrammingError(f"{{{place}!{part.conversion}}} has a conversion, and a value goes as it is")
     match spec:
         case "" | "s" | "b" | "t":
             if is_composed(value):
                 raise ProgrammingError(f"{{{place}}} is a piece of SQL, and no parameter: write {{{place}:q}}")
+            if values is None:
+                return Literal(value)._write(wire, percent)
             values.append(value)
             return _mark_of(wire)
         case "i":
             name = value if isinstance(value, Identifier) else Identifier(value)
             return name._write(wire, percent)
         case "l":
-            return Literal(value)._write(wire, percent)
+            literal = value if isinstance(value, Literal) else Literal(value)
+            return literal._write(wire, percent)
         case "q":
             if isinstance(value, Composable):
                 return value._write(wire, percent)

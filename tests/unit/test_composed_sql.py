@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
@@ -19,6 +20,7 @@ from headrace.sql import (
     Identifier,
     Literal,
     Placeholder,
+    as_string,
     statement_of,
     text_of,
 )
@@ -145,11 +147,17 @@ def test_t_strings() -> None:
         (template(("a%", "i", ""), (Identifier("s", "t"), "i", "")), ('"a%""s"."t"', None)),
         (template(("a%", "l", ""), (1, "", "")), ("'a%%'%s", [1])),
         (template("where ", (SQL("x = y"), "q", ""), " and ", (inner, "q", "")), ("where x = y and n < %s", [7])),
-        (template((1, "l", "r"), (1, "", "s")), ("'1'%s", ["1"])),
+        (template((Literal(1), "l", "")), ("1", None)),
+        (SQL(", ").join([inner, inner]), ("n < %s, n < %s", [7, 7])),
+        (SQL(", ").join([inner]), ("n < %s", [7])),
     ):
         assert statement_of(made, wire, None) == expected
     assert statement_of(template("a % ", (1, "", "")), cast(Any, CubridWire()), None) == ("a % ?", [1])
     assert text_of(template("x ", (1, "l", "")), wire) == "x 1"
+    connection: Any = SimpleNamespace(_core=SimpleNamespace(wire=wire))
+    for statement in ("%", SQL("%"), template("%")):
+        assert as_string(statement, connection) == "%"
+    assert as_string(template("% ", ("it", "", ""), ("x", "i", "")), connection) == "% 'it'\"x\""
 
 
 def test_t_strings_that_are_refused() -> None:
@@ -160,9 +168,17 @@ def test_t_strings_that_are_refused() -> None:
         (template((1, "d", "")), ProgrammingError, "formats"),
         (template(("x", "q", "")), TypeError, "headrace.sql"),
         (template((1, "i", "")), TypeError, "identifier"),
+        (template((SQL("x"), "i", "")), TypeError, "identifier"),
+        (template((SQL("x"), "l", "")), TypeError, "piece of SQL"),
+        (template((1, "", "r")), ProgrammingError, "value!r"),
+        (template((1, "l", "s")), ProgrammingError, "conversion"),
     ):
         with pytest.raises(error, match=why):
             statement_of(made, wire, None)
+    with pytest.raises(TypeError, match="t-string"):
+        SQL(",").join([template("x"), 1])
+    with pytest.raises(TypeError, match="t-string"):
+        SQL("{}").format(template("x"))
     with pytest.raises(ProgrammingError, match="beside it"):
         statement_of(template("x"), wire, [1])
     for with_params in (False, True):
