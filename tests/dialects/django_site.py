@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import threading
@@ -12,7 +13,7 @@ from django.conf import settings
 settings.configure(DATABASES={"default": json.loads(os.environ["DJANGO_DATABASE"])}, USE_TZ=True)
 django.setup()
 
-from django.db import connection, connections, models, transaction  # noqa: E402
+from django.db import DatabaseError, connection, connections, models, transaction  # noqa: E402
 from django.db.models import F  # noqa: E402
 
 THREADS, MOST, TIMES = 12, 3, 10
@@ -42,10 +43,38 @@ def abandoned() -> None:
     connections.close_all()
 
 
+def failed_inside() -> None:
+    """A statement of an atomic() block fails, and the block catches the error: nothing of the block stays."""
+    called: list[str] = []
+    with transaction.atomic():
+        Counter.objects.update(count=-1)
+        transaction.on_commit(lambda: called.append("hook"))
+        with contextlib.suppress(DatabaseError), connection.cursor() as cursor:
+            cursor.execute("SELECT 1/0")
+    assert not called
+    transaction.set_autocommit(False)
+    with contextlib.suppress(DatabaseError), connection.cursor() as cursor:
+        cursor.execute("SELECT 1/0")
+    try:
+        transaction.commit()
+    except DatabaseError:
+        transaction.rollback()
+        transaction.set_autocommit(True)
+    else:
+        raise AssertionError("a commit that the program has called and that was none")
+    with transaction.atomic():
+        transaction.on_commit(lambda: called.append("hook"))
+    assert called == ["hook"]
+    connections.close_all()
+
+
 with connection.schema_editor() as editor:
     editor.create_model(Counter)
 Counter.objects.create()
 connections.close_all()
+if connection.vendor == "postgresql":
+    # MySQL and MariaDB keep the rest of the block.
+    failed_inside()
 for work, number in ((requests, THREADS), (abandoned, 1)):
     threads = [threading.Thread(target=work) for _ in range(number)]
     for thread in threads:

@@ -44,7 +44,6 @@ DIFFERENT = {
     *(CONNECTIONS + "test_connect_" + name for name in ("custom_cursor_factory", "isolation_level", "pool")),
     *(CONNECTIONS + "test_" + name for name in ("client_encoding_utf8_enforce", "connect_server_side_binding")),
     "postgres_tests.test_apps.PostgresConfigTests.test_register_serializer_for_migrations",
-    "postgres_tests.test_operations.ValidateConstraintTests.test_validate",
 }
 """The tests of the sample that fail, for the reasons that docs/howto/django.md gives."""
 WITHOUT = "import sys; sys.modules.update(psycopg=None, psycopg2=None, psycopg_pool=None); "
@@ -91,8 +90,9 @@ def test_djangos_own_tests_without_psycopg(server: PostgresServer) -> None:
 
 @pytest.mark.slow
 @pytest.mark.skipif(not NIGHT, reason="takes half a minute: make test-long")
-def test_sample_of_djangos_own_tests_fails_where_it_is_documented(server: PostgresServer) -> None:
-    said = own_tests(of_postgres(server), *SAMPLE)
+@pytest.mark.parametrize("server_side", [True, False], ids=["server_side_binding", "client_side_binding"])
+def test_sample_of_djangos_own_tests_fails_where_it_is_documented(server: PostgresServer, server_side: bool) -> None:
+    said = own_tests(of_postgres(server, OPTIONS={"server_side_binding": server_side}), *SAMPLE)
     failed = set(re.findall(r"^(?:ERROR|FAIL): \w+ \(([\w.]+)\)", said, re.MULTILINE))
     assert "\nRan " in said, said[-3000:]
     assert failed <= DIFFERENT, said[-6000:]
@@ -144,6 +144,12 @@ LITERALS = [
     (uuid.UUID(int=1), "'00000000-0000-0000-0000-000000000001'::uuid"),
     (Jsonb({"a": "'"}), "'{\"a\": \"''\"}'::jsonb"),
     ([1, None], "ARRAY[1, NULL]"),
+    ([Int8(1), None], "ARRAY[1, NULL]::bigint[]"),
+    (["it's", None], "'{\"it''s\",NULL}'"),
+    (['"', "\\"], """ E'{"\\\\"","\\\\\\\\"}'"""),
+    ([["a"], ("b",)], '\'{{"a"},{"b"}}\''),
+    ([Range(1, 5)], "'{\"[1,5)\"}'"),
+    ([{"a": None}], """ARRAY['"a"=>NULL'::hstore]"""),
     (Range(1, 5), "'[1,5)'"),
 ]
 
@@ -161,6 +167,28 @@ def test_literals_are_read_back_by_the_server(server: PostgresServer) -> None:
                 connection.execute(f"SET standard_conforming_strings = {conforming}")
                 assert connection.fetchval(f"SELECT {literal(value)}") == value
         assert connection.fetchval(f"SELECT 1 -{literal(-1)}") == 2
+
+
+@pytest.mark.parametrize("kind", ["varchar[]", "text[]", "char(4)[]", "name[]"])
+def test_array_of_text_has_the_type_of_its_place(server: PostgresServer, kind: str) -> None:
+    value = ["it's", 'a"b', "\\", "{,}", "NULL", None]
+    with postgres.connect(server.url) as connection:
+        connection.execute(f"CREATE TEMPORARY TABLE lists (items {kind})")
+        connection.execute(mogrify("INSERT INTO lists VALUES (%s)", [value]))
+        assert connection.fetchval(mogrify("SELECT count(*) FROM lists WHERE items @> %s", [value[:5]])) == 1
+        found = connection.fetchval("SELECT items FROM lists")
+        assert [item and item.rstrip() for item in found] == value
+
+
+def test_statement_that_is_bound_on_the_client_is_shown(server: PostgresServer) -> None:
+    with postgres.connect(server.url) as connection:
+        cursor = Cursor(connection, connection.row_factory)
+        cursor.binds_on_client = True
+        cursor.execute("SELECT %s, '%%'", ["é"])
+        assert cursor._query is not None
+        assert cursor._query.query.decode() == "SELECT 'é', '%'"
+        assert cursor.callproc("abs", [-5]) == [-5]
+        assert cursor.fetchall() == [(5,)]
 
 
 def test_statement_with_literals() -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import datetime
+import logging
 import struct
 import zoneinfo
 from collections.abc import Callable
@@ -25,11 +26,13 @@ from ...errors import DataError  # noqa: E402
 from ...pool import ConnectionPool  # noqa: E402
 from ...postgres import connect  # noqa: E402
 from ...rows import tuple_row  # noqa: E402
+from ...types import TransactionStatus  # noqa: E402
 from . import literals  # noqa: E402
 from .cursor import Cursor, ServerCursor  # noqa: E402
 from .features import DatabaseFeatures  # noqa: E402
 from .psycopg_any import IsolationLevel  # noqa: E402
 
+_LOG: Final = logging.getLogger("django.db.backends.headrace")
 _JSONB: Final = 3802
 _FLOAT4: Final = 700
 _INET: Final = 869
@@ -103,6 +106,9 @@ class DatabaseWrapper(stock.DatabaseWrapper):
     ops: Any
     _zone_of: tuple[Any, Any] = (None, None)
     """The connection whose times are read in a zone, and that zone."""
+    run_on_commit: list[Any]
+    _of_atomic = False
+    """True while the transaction is one that an ``atomic()`` block has begun, and not the program itself."""
 
     @property
     def pool(self) -> ConnectionPool[Any] | None:
@@ -180,6 +186,29 @@ class DatabaseWrapper(stock.DatabaseWrapper):
         with connection.cursor() as cursor:
             cursor.execute(literals.mogrify("SET ROLE %s", [role]))
         return True
+
+    def set_autocommit(self, autocommit: bool, force_begin_transaction_with_broken_autocommit: bool = False) -> None:
+        super().set_autocommit(autocommit, force_begin_transaction_with_broken_autocommit)
+        # Only the outermost atomic() passes the second argument.
+        self._of_atomic = force_begin_transaction_with_broken_autocommit and not autocommit
+
+    def _commit(self) -> None:
+        """Commits. At the end of ``atomic()`` a transaction in which a statement has failed is rolled back.
+
+        The block has been told: it has caught the error. Django's documentation has it so, and the server would make
+        a rollback of the COMMIT, which the driver takes for an error. The functions of ``on_commit()`` are not called.
+        A ``transaction.commit()`` of the program itself is that error.
+        """
+        connection = self.connection
+        if not self._of_atomic or connection is None or connection.transaction_status != TransactionStatus.INERROR:
+            super()._commit()
+            return
+        self._rollback()
+        self.run_on_commit = []
+        _LOG.warning(
+            "atomic(using=%r) was rolled back: a statement in it failed, and the error was caught inside of the block",
+            self.alias,
+        )
 
     def _close(self) -> None:
         connection = self.connection

@@ -114,11 +114,24 @@ def _described(column: Any) -> Described:
     return Described(name, code.oid, length, size, precision, scale, null_ok, str(code))
 
 
+class Executed(NamedTuple):
+    """A statement as it was sent, by psycopg's names, for ``connection.queries`` and what logs them."""
+
+    text: str
+
+    @property
+    def query(self) -> bytes:
+        """Its text."""
+        return self.text.encode()
+
+
 class _AsDjangoHasIt:
     """What both cursors do, before the driver's own."""
 
     binds_on_client = False
     """True to write literals in the places of the parameters."""
+    _query: Executed | None = None
+    """The last statement with literals."""
 
     @property
     def description(self) -> Any:
@@ -129,7 +142,11 @@ class _AsDjangoHasIt:
     def _bound(self, sql: Any, params: Any) -> tuple[str, Any]:
         """The text of a statement, with literals in it where the client binds, and the parameters that are left."""
         text = str(sql)
-        return (mogrify(text, params), None) if params is not None and self.binds_on_client else (text, params)
+        if not self.binds_on_client:
+            return text, params
+        text = mogrify(text, params)
+        self._query = Executed(text)
+        return text, None
 
 
 class Cursor(_AsDjangoHasIt, postgres.Cursor[R]):
@@ -155,7 +172,11 @@ class Cursor(_AsDjangoHasIt, postgres.Cursor[R]):
         return super().copy(mogrify(sql, params), timeout=timeout)
 
     def callproc(self, name: str, params: Any = None, *, timeout: float | None = None) -> Any:
-        return super().callproc(name, params or (), timeout=timeout)
+        binds, self.binds_on_client = self.binds_on_client, False
+        try:
+            return super().callproc(name, params or (), timeout=timeout)
+        finally:
+            self.binds_on_client = binds
 
 
 class ServerCursor(_AsDjangoHasIt, postgres.ServerCursor[R]):

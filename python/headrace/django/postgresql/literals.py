@@ -13,13 +13,15 @@ import ipaddress
 import re
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from ...errors import DataError, ProgrammingError
 from ...postgres.core import quote_literal
 from ...types import Interval, Json, Jsonb, Range
 from . import hstore
+from .numbers import array_type
 
+_SPECIAL: Final = re.compile(r'(["\\])')
 _PLACE: Final = re.compile(r"%(?:%|s|\((?P<name>[^)]*)\)s|(?P<other>.?))", re.DOTALL)
 
 
@@ -83,19 +85,51 @@ def _json(value: Json) -> str:
     return text_literal(text if isinstance(text, str) else text.decode()) + "::" + kind
 
 
-def _range(value: Range[Any]) -> str:
+def _range_type(value: Range[Any]) -> str:
+    """The cast of a range; empty where the server chooses."""
     bounds = [bound for bound in (value.lower, value.upper) if bound is not None]
-    kind = ""
     if bounds and isinstance(bounds[0], datetime.datetime):
         # Django's naive times are those of the session's zone.
-        kind = "::tstzrange"
-    elif bounds and isinstance(bounds[0], datetime.date):
-        kind = "::daterange"
-    return text_literal(str(value)) + kind
+        return "::tstzrange"
+    return "::daterange" if bounds and isinstance(bounds[0], datetime.date) else ""
+
+
+def _range(value: Range[Any]) -> str:
+    return text_literal(str(value)) + _range_type(value)
+
+
+def _is_untyped(value: Any) -> bool:
+    """True for a value whose literal has the type that the server chooses by where it stands, and for lists of them."""
+    if isinstance(value, list | tuple):
+        return all(map(_is_untyped, cast(Any, value)))
+    if isinstance(value, enum.Enum):
+        return _is_untyped(value.value)
+    if isinstance(value, Range):
+        return not _range_type(cast(Any, value))
+    return value is None or isinstance(value, str)
+
+
+def _element(value: Any) -> str:
+    """An item in the text of an array, "Array Input and Output Syntax" of the manual."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, list | tuple):
+        return _braces(cast(Any, value))
+    text = str(value.value if isinstance(value, enum.Enum) else value)
+    return '"' + _SPECIAL.sub(r"\\\1", text) + '"'
+
+
+def _braces(value: Sequence[Any]) -> str:
+    return "{" + ",".join(map(_element, value)) + "}"
 
 
 def _array(value: Sequence[Any]) -> str:
-    return "ARRAY[" + ", ".join(map(literal, value)) + "]" if value else "'{}'"
+    if _is_untyped(value):
+        # ARRAY['a'] would be a text[], which no varchar[], enum or range is compared with.
+        return text_literal(_braces(value))
+    made = "ARRAY[" + ", ".join(map(literal, value)) + "]"
+    kind = array_type(value)
+    return f"{made}::{kind}" if kind else made
 
 
 _WRITERS: Final[list[tuple[Any, Callable[[Any], str]]]] = [
@@ -117,7 +151,7 @@ _WRITERS: Final[list[tuple[Any, Callable[[Any], str]]]] = [
     ((ipaddress.IPv4Address, ipaddress.IPv6Address), _typed("inet")),
     ((ipaddress.IPv4Interface, ipaddress.IPv6Interface), _typed("inet")),
     ((ipaddress.IPv4Network, ipaddress.IPv6Network), _typed("cidr")),
-    (Mapping, lambda value: text_literal(hstore.dump(value))),
+    (Mapping, lambda value: text_literal(hstore.dump(value)) + "::hstore"),
     ((list, tuple), _array),
 ]
 """By class, the first that fits: a bool is an int, a datetime a date, a TextChoices both an Enum and a str."""

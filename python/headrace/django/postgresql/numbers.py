@@ -5,7 +5,7 @@ A plain ``int`` is a ``smallint`` if it fits, so that ``1 * 40000`` of two param
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 
 class Sized(int):
@@ -33,3 +33,14 @@ class Int8(Sized):
     """``bigint``"""
 
     sql_type = "bigint"
+
+
+def array_type(value: Any) -> str | None:
+    """The type of a list, at any depth, whose first item is a number of a field; None for every other value."""
+    for item in cast(Any, value if isinstance(value, list | tuple) else ()):
+        if isinstance(item, Sized):
+            return item.sql_type + "[]"
+        if item is not None:
+            # An array has one type, whatever the number of its dimensions.
+            return array_type(item)
+    return None
