@@ -13,7 +13,7 @@ from headrace._shared.databases import DATABASES
 from headrace.errors import ProgrammingError
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "settings.md"
-NAMES = {row.schemes[0]: row.module for row in DATABASES}
+NAMES = {row.title: row.module for row in DATABASES}
 
 
 OF_HEADRACED = "Of headraced alone."
@@ -31,7 +31,7 @@ class Row(NamedTuple):
 
 def rows(database: str) -> list[Row]:
     """The table of a database, without what headraced alone has."""
-    section = PAGE.read_text(encoding="utf-8").partition(f"<!-- table {database} -->")[2].partition("<!-- end -->")[0]
+    section = PAGE.read_text(encoding="utf-8").partition(f"\n## {database}\n")[2].partition("\n## ")[0]
     found: list[Row] = []
     for line in section.splitlines():
         if line.startswith("| `"):
@@ -78,7 +78,7 @@ def test_choices_are_those_of_the_table(database: str) -> None:
 
 
 def test_defaults_are_those_of_the_table(database: str) -> None:
-    given = {"server": "ol", "host": "h", "user": "u"} if database == "informix" else {"host": "h", "user": "u"}
+    given = {"server": "ol", "host": "h", "user": "u"} if database == "Informix" else {"host": "h", "user": "u"}
     options = settings(database).connect_options("", given)
     for row in rows(database):
         if row.default.isdigit() and isinstance(getattr(options, row.name, None), (bool, int, float)):

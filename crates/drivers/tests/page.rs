@@ -1,9 +1,11 @@
 //! The page of the documentation with the tables of settings. With `HEADRACE_WRITE=1` in the environment it is written.
 
 use headrace_drivers::{DRIVERS, Driver, Kind, Setting};
-use std::fmt::Write;
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/settings.md");
+
+/// The line of the page after which everything is made.
+const MARKER: &str = "<!-- made by crates/drivers/tests/page.rs -->\n";
 
 fn row(setting: &Setting) -> String {
     let code = |text: &str| if text.is_empty() { String::new() } else { format!("`{text}`") };
@@ -26,26 +28,20 @@ fn row(setting: &Setting) -> String {
     )
 }
 
-fn table(driver: &Driver) -> String {
+fn section(driver: &Driver) -> String {
     let schemes: Vec<String> = driver.schemes.iter().map(|scheme| format!("`{scheme}://`")).collect();
-    let mut made = format!("\nURLs begin with {}; the port is {} by default.\n\n", schemes.join(" or "), driver.port);
+    let (title, schemes, port) = (driver.title, schemes.join(" or "), driver.port);
+    let mut made = format!("\n## {title}\n\nURLs begin with {schemes}; the port is {port} by default.\n\n");
     made += "| name | meaning | default | environment | ADBC | headraced |\n|---|---|---|---|---|---|\n";
-    for setting in driver.settings {
-        write!(made, "{}", row(setting)).expect("a String can be written to");
-    }
-    made + "\n"
+    made.extend(driver.settings.iter().map(row));
+    made
 }
 
 #[test]
 fn the_documentation_has_every_setting() {
-    let mut page = std::fs::read_to_string(PAGE).expect("the page is there");
-    let before = page.clone();
-    for driver in DRIVERS {
-        let marker = format!("<!-- table {} -->\n", driver.name);
-        let begin = page.find(&marker).unwrap_or_else(|| panic!("the page has no {marker}")) + marker.len();
-        let end = begin + page[begin..].find("<!-- end -->").expect("a table has an end");
-        page.replace_range(begin..end, &table(driver));
-    }
+    let before = std::fs::read_to_string(PAGE).expect("the page is there");
+    let begin = before.find(MARKER).expect("a line of the page says that the tables follow") + MARKER.len();
+    let page = DRIVERS.iter().fold(before[..begin].to_owned(), |page, driver| page + &section(driver));
     if std::env::var_os("HEADRACE_WRITE").is_some() {
         std::fs::write(PAGE, page).expect("the page can be written");
         return;
