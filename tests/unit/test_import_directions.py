@@ -24,7 +24,9 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     # The protocols of both shells have their names there.
     "types": (*FOR_ALL, "aio._shared.protocols"),
     "aio._shared": (*FOR_ALL, "aio._shared"),
-    "compat": (*FOR_ALL, "compat", "mysql", "__version__"),
+    "compat.mysqldb": (*FOR_ALL, "compat.mysqldb", "mysql", "__version__"),
+    "compat.asyncpg": (*FOR_ALL, "compat.asyncpg", "postgres", "aio.postgres"),
+    "compat": FOR_ALL,
 }
 
 

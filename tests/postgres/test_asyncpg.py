@@ -1,0 +1,433 @@
+"""The facade of asyncpg: every test is also one of asyncpg itself."""
+
+from __future__ import annotations
+
+import asyncio
+import datetime
+import decimal
+import io
+import ipaddress
+import json
+import subprocess
+import sys
+import uuid
+from collections.abc import AsyncIterator
+from typing import Any
+
+import asyncpg
+import pytest
+
+from headrace.compat import asyncpg as facade
+
+BOTH = [pytest.param(asyncpg, id="asyncpg"), pytest.param(facade, id="headrace")]
+
+
+@pytest.fixture(params=BOTH)
+def module(request: pytest.FixtureRequest) -> Any:
+    return request.param
+
+
+@pytest.fixture
+async def con(module: Any, url: str) -> AsyncIterator[Any]:
+    connection = await module.connect(url)
+    yield connection
+    await connection.close()
+
+
+# values
+
+UTC = datetime.timezone.utc
+SAME_VALUES: list[tuple[str, Any]] = [
+    ("1::int", 1),
+    ("1.50::numeric", decimal.Decimal("1.50")),
+    ("'x'::text", "x"),
+    ("'\\x00ff'::bytea", b"\x00\xff"),
+    ("'{\"a\": 1}'::json", '{"a": 1}'),
+    ("'{\"a\": 1}'::jsonb", '{"a": 1}'),
+    ("array['[1]'::jsonb]", ["[1]"]),
+    ("'1 year 1 month 1 day'::interval", datetime.timedelta(days=396)),
+    ("array['-1 month'::interval, null]", [datetime.timedelta(days=-30), None]),
+    ("'2020-01-02 03:04'::timestamptz at time zone 'utc'", datetime.datetime(2020, 1, 2, 3, 4)),
+    ("'2020-01-02 03:04+00'::timestamptz", datetime.datetime(2020, 1, 2, 3, 4, tzinfo=UTC)),
+    ("'12345678-1234-5678-1234-567812345678'::uuid", uuid.UUID("12345678-1234-5678-1234-567812345678")),
+    ("'10.0.0.1'::inet", ipaddress.IPv4Address("10.0.0.1")),
+    ("'10.0.0.0/8'::cidr", ipaddress.IPv4Network("10.0.0.0/8")),
+    ("array[[1, 2], [3, null]]", [[1, 2], [3, None]]),
+    ("row(1, 'x'::text)", (1, "x")),
+    ("'a'::\"char\"", b"a"),
+    ("'(3,4)'::tid", (3, 4)),
+]
+
+
+@pytest.mark.parametrize(("sql", "value"), SAME_VALUES, ids=[sql for sql, _ in SAME_VALUES])
+async def test_values_are_asyncpgs(con: Any, sql: str, value: Any) -> None:
+    got = await con.fetchval(f"select {sql}")
+    assert got == value
+    assert type(got) is type(value) or isinstance(value, uuid.UUID)
+
+
+MADE_VALUES: list[tuple[str, str, str]] = [
+    ("int4range", "Range(1, 5)", "[1,5)"),
+    ("int4range", "Range(empty=True)", "empty"),
+    ("numrange", "Range(None, 5, upper_inc=True)", "(,5]"),
+    ("point", "Point(1.0, 2.0)", "(1,2)"),
+    ("box", "Box((3.0, 4.0), (1.0, 2.0))", "(3,4),(1,2)"),
+    ("lseg", "LineSegment((1.0, 2.0), (3.0, 4.0))", "[(1,2),(3,4)]"),
+    ("line", "Line(1.0, 2.0, 3.0)", "{1,2,3}"),
+    ("path", "Path((1.0, 2.0), (3.0, 4.0))", "[(1,2),(3,4)]"),
+    ("path", "Path((1.0, 2.0), (3.0, 4.0), is_closed=True)", "((1,2),(3,4))"),
+    ("polygon", "Polygon((1.0, 2.0), (3.0, 4.0))", "((1,2),(3,4))"),
+    ("circle", "Circle((1.0, 2.0), 3.0)", "<(1,2),3>"),
+    ("varbit", "BitString('1010 01')", "101001"),
+]
+
+
+@pytest.mark.parametrize(("kind", "made", "text"), MADE_VALUES, ids=[f"{k}-{t}" for k, _, t in MADE_VALUES])
+async def test_values_of_asyncpgs_classes_go_both_ways(module: Any, con: Any, kind: str, made: str, text: str) -> None:
+    value = eval(made, vars(module))
+    got = await con.fetchrow(f"select $1::{kind} as value, $1::{kind}::text as shown, array[$1::{kind}] as them", value)
+    assert (got["value"], got["shown"], got["them"]) == (value, text, [value])
+    assert type(got["value"]) is type(value)
+
+
+async def test_composite_values_are_records_with_the_names_of_their_attributes(con: Any) -> None:
+    await con.execute("create type pg_temp.pair as (n int, during int4range)")
+    row = await con.fetchrow("select row(1, '[1,2)')::pg_temp.pair as one, array[row(2, null)::pg_temp.pair] as many")
+    assert row["one"]["n"] == 1
+    assert row["one"]["during"].upper == 2
+    assert dict(row["many"][0]) == {"n": 2, "during": None}
+
+
+# records
+
+
+async def test_records_are_read_by_name_number_and_slice(module: Any, con: Any) -> None:
+    row = await con.fetchrow("select 1 as a, 'x' as b, 3 as a")
+    assert isinstance(row, module.Record)
+    assert not isinstance(row, tuple)
+    assert (row["a"], row["b"], row[0], row[-1], row[:2]) == (3, "x", 1, 3, (1, "x"))
+    assert row == (1, "x", 3)
+    assert hash(row) == hash((1, "x", 3))
+    assert row < (2,)
+    assert repr(row) == "<Record a=1 b='x' a=3>"
+    assert (list(row.keys()), list(row.values())) == (["a", "b", "a"], [1, "x", 3])
+    assert list(row.items()) == [("a", 1), ("b", "x"), ("a", 3)]
+    assert dict(row) == {"a": 3, "b": "x"}
+    assert "a" in row
+    assert "z" not in row
+    assert (row.get("a"), row.get("z"), row.get("z", 5)) == (3, None, 5)
+    assert len(row) == 3
+    with pytest.raises(KeyError):
+        row["z"]
+    with pytest.raises(IndexError):
+        row[3]
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        json.dumps(row)
+
+
+async def test_the_class_of_records_is_the_programs(module: Any, con: Any) -> None:
+    class Dotted(module.Record):  # type: ignore[misc]
+        def __getattr__(self, name: str) -> Any:
+            return self[name]
+
+    row = await con.fetchrow("select 1 as count, 2 as index", record_class=Dotted)
+    assert (row.count, row.index, type(row)) == (1, 2, Dotted)
+
+
+# statements
+
+
+async def test_execute_returns_the_status_of_the_last_statement(con: Any) -> None:
+    assert await con.execute("create temp table t (a int); insert into t values (1), (2)") == "INSERT 0 2"
+    assert await con.execute("delete from t where a = $1", 1) == "DELETE 1"
+
+
+async def test_batches_are_stored_whole_or_not_at_all(module: Any, con: Any) -> None:
+    await con.execute("create temp table t (a int primary key)")
+    await con.executemany("insert into t values ($1)", [(1,), (2,)])
+    assert [tuple(r) for r in await con.fetchmany("insert into t values ($1) returning a", [(3,), (4,)])] == [
+        (3,),
+        (4,),
+    ]
+    with pytest.raises(module.UniqueViolationError):
+        await con.executemany("insert into t values ($1)", [(5,), (1,)])
+    with pytest.raises(module.DataError):
+        await con.executemany("insert into t values ($1)", [(6,), (object(),)])
+    assert await con.fetchval("select array_agg(a order by a) from t") == [1, 2, 3, 4]
+
+
+async def test_prepared_statements_are_described(con: Any) -> None:
+    await con.execute("create temp table t (a int, b text[])")
+    prepared = await con.prepare("select b, a from t where a = $1 or b = $2")
+    assert [(each.name, each.type.name, each.type.kind) for each in prepared.get_attributes()] == [
+        ("b", "text[]", "array"),
+        ("a", "int4", "scalar"),
+    ]
+    assert [(each.oid, each.name, each.schema) for each in prepared.get_parameters()] == [
+        (23, "int4", "pg_catalog"),
+        (1009, "text[]", "pg_catalog"),
+    ]
+    assert prepared.get_query().startswith("select b")
+    assert await prepared.fetch(1, None) == []
+    assert prepared.get_statusmsg() == "SELECT 0"
+    await (await con.prepare("insert into t values ($1)")).executemany([(1,), (2,)])
+    assert await prepared.fetchval(2, None, column=1) == 2
+    assert (await prepared.fetchrow(1, None))["a"] == 1
+    assert (await prepared.explain(1, None))[0]["Plan"]["Node Type"] == "Seq Scan"
+
+
+ERRORS: list[tuple[str, tuple[Any, ...], str, str | None]] = [
+    ("selekt", (), "PostgresSyntaxError", "42601"),
+    ("select * from missing", (), "UndefinedTableError", "42P01"),
+    ("select 1/0", (), "DivisionByZeroError", "22012"),
+    ("select $1::int", (object(),), "DataError", "22000"),
+    ("select $1::int", (2**40,), "DataError", "22000"),
+    ("select $1::int", (1, 2), "InterfaceError", None),
+    ("select $1::int", (), "InterfaceError", None),
+]
+
+
+@pytest.mark.parametrize(("sql", "args", "name", "sqlstate"), ERRORS, ids=[f"{e[0]}-{len(e[1])}" for e in ERRORS])
+async def test_errors_are_asyncpgs(
+    module: Any, con: Any, sql: str, args: tuple[Any, ...], name: str, sqlstate: str | None
+) -> None:
+    with pytest.raises(Exception) as caught:
+        await con.fetch(sql, *args)
+    assert type(caught.value) is getattr(module, name)
+    assert getattr(caught.value, "sqlstate", None) == sqlstate
+    assert await con.fetchval("select 1") == 1
+
+
+async def test_errors_have_the_fields_of_the_server(module: Any, con: Any) -> None:
+    await con.execute("create temp table t (a int constraint positive check (a > 0))")
+    with pytest.raises(module.CheckViolationError) as caught:
+        await con.execute("insert into t values ($1)", -1)
+    error = caught.value
+    assert isinstance(error, module.IntegrityConstraintViolationError)
+    assert isinstance(error, module.PostgresError)
+    assert (error.table_name, error.constraint_name, error.severity) == ("t", "positive", "ERROR")
+    assert error.detail.startswith("Failing row")
+    assert error.as_dict()["sqlstate"] == "23514"
+
+
+def test_the_exceptions_are_named_and_derived_as_asyncpgs() -> None:
+    for name in asyncpg.exceptions.__all__:
+        theirs, mine = getattr(asyncpg, name), getattr(facade, name)
+        bases = [each.__name__ for each in theirs.__mro__]
+        assert [each.__name__ for each in mine.__mro__] == bases
+        assert getattr(mine, "sqlstate", None) == getattr(theirs, "sqlstate", None)
+
+
+async def test_a_statement_that_takes_too_long_is_cancelled(con: Any) -> None:
+    with pytest.raises(TimeoutError):
+        await con.execute("select pg_sleep(30)", timeout=0.05)
+    assert await con.fetchval("select 1") == 1
+
+
+# transactions and cursors
+
+
+async def test_transactions_nest_as_savepoints(con: Any) -> None:
+    await con.execute("create temp table t (a int)")
+    async with con.transaction(isolation="serializable", readonly=False, deferrable=True):
+        assert await con.fetchval("show transaction_isolation") == "serializable"
+        await con.execute("insert into t values (1)")
+        with pytest.raises(ZeroDivisionError):
+            async with con.transaction():
+                await con.execute("insert into t values (2)")
+                raise ZeroDivisionError
+        inner = con.transaction()
+        await inner.start()
+        await con.execute("insert into t values (3)")
+        await inner.commit()
+        assert con.is_in_transaction()
+    assert not con.is_in_transaction()
+    outer = con.transaction()
+    await outer.start()
+    await con.execute("delete from t")
+    await outer.rollback()
+    assert await con.fetchval("select array_agg(a) from t") == [1, 3]
+
+
+MISUSES: list[tuple[str, str]] = [
+    ("t = con.transaction(); await t.commit()", "not yet started"),
+    ("t = con.transaction(); await t.start(); await t.start()", "already started"),
+    ("t = con.transaction(); await t.start(); await t.commit(); await t.rollback()", "already committed"),
+    ("await con.execute('begin'); await con.transaction().start()", "manually started"),
+    (
+        "async with con.transaction() as t: pass\nt = con.transaction()\nasync with t: await t.commit()",
+        "manually commit",
+    ),
+]
+
+
+@pytest.mark.parametrize(("program", "words"), MISUSES, ids=[words for _, words in MISUSES])
+async def test_transactions_that_are_misused_say_so(module: Any, con: Any, program: str, words: str) -> None:
+    names: dict[str, Any] = {}
+    lines = "\n    ".join(line.strip() for part in program.split("\n") for line in part.split("; ") or [part])
+    exec(f"async def run(con):\n    {lines}", names)
+    with pytest.raises(module.InterfaceError, match=words):
+        await names["run"](con)
+
+
+async def test_cursors_read_in_blocks_inside_a_transaction(module: Any, con: Any) -> None:
+    with pytest.raises(module.NoActiveSQLTransactionError):
+        await con.cursor("select 1")
+    async with con.transaction():
+        rows = [row["n"] async for row in con.cursor("select n from generate_series(1, $1) n", 7, prefetch=3)]
+        assert rows == [1, 2, 3, 4, 5, 6, 7]
+        cursor = await con.cursor("select n from generate_series(1, 7) n")
+        assert await cursor.forward(2) == 2
+        assert [row["n"] for row in await cursor.fetch(2)] == [3, 4]
+        assert (await cursor.fetchrow())["n"] == 5
+        assert [row["n"] for row in await cursor.fetch(10)] == [6, 7]
+        assert await cursor.fetchrow() is None
+        prepared = await con.prepare("select n from generate_series(1, 3) n")
+        assert [row["n"] async for row in prepared.cursor()] == [1, 2, 3]
+
+
+# COPY, what comes unasked, codecs
+
+
+async def test_copy_in_every_direction(con: Any) -> None:
+    await con.execute('create temp table "T" (a int, b text)')
+    assert await con.copy_records_to_table("T", records=[(1, "x"), (2, None)], columns=["a", "b"]) == "COPY 2"
+    assert await con.copy_records_to_table("T", records=[(3, "y"), (4, "z")], where="a > 3") == "COPY 1"
+    out = io.BytesIO()
+    assert await con.copy_from_table("T", output=out, format="csv", header=True, delimiter=";") == "COPY 3"
+    assert out.getvalue() == b"a;b\n1;x\n2;\n4;z\n"
+    out.seek(0)
+    assert await con.copy_to_table("T", source=out, format="csv", header=True, delimiter=";") == "COPY 3"
+    blocks: list[bytes] = []
+
+    async def take(block: bytes) -> None:
+        blocks.append(block)
+
+    query = 'select a from "T" where a = $1 or b = $2'
+    assert await con.copy_from_query(query, 2, "it's", output=take, null="-") == "COPY 2"
+    assert b"".join(blocks) == b"2\n2\n"
+
+
+async def test_notifications_and_notices_are_passed_to_functions(con: Any) -> None:
+    got: asyncio.Queue[Any] = asyncio.Queue()
+
+    async def later(*args: Any) -> None:
+        await got.put(args)
+
+    await con.add_listener("Channel", later)
+    await con.execute("select pg_notify('Channel', 'hello')")
+    connection, pid, channel, payload = await asyncio.wait_for(got.get(), 10)
+    assert (connection, pid, channel, payload) == (con, con.get_server_pid(), "Channel", "hello")
+    await con.remove_listener("Channel", later)
+    con.add_log_listener(lambda connection, message: got.put_nowait(message))
+    await con.execute("do $$ begin raise notice 'hear'; end $$")
+    assert (await asyncio.wait_for(got.get(), 10)).message == "hear"
+
+
+async def test_the_end_of_a_connection_is_told_once(con: Any, module: Any, url: str) -> None:
+    ended: asyncio.Queue[Any] = asyncio.Queue()
+    con.add_termination_listener(ended.put_nowait)
+    other = await module.connect(url)
+    await other.execute("select pg_terminate_backend($1)", con.get_server_pid())
+    await other.close()
+    assert await asyncio.wait_for(ended.get(), 10) is con
+    assert con.is_closed()
+    with pytest.raises((module.InterfaceError, module.PostgresError)):
+        await con.fetch("select 1")
+    await con.close()
+    assert ended.empty()
+
+
+async def test_codecs_convert_by_type(con: Any) -> None:
+    await con.set_type_codec("jsonb", schema="pg_catalog", encoder=json.dumps, decoder=json.loads)
+    assert await con.fetchval("select $1::jsonb", {"a": [1]}) == {"a": [1]}
+    assert await con.fetchval("select $1::jsonb[]", [{"a": 1}, None]) == [{"a": 1}, None]
+    await con.reset_type_codec("jsonb", schema="pg_catalog")
+    assert await con.fetchval("select $1::jsonb", "[1]") == "[1]"
+    await con.set_type_codec(
+        "interval", schema="pg_catalog", encoder=lambda given: given, decoder=lambda parts: parts, format="tuple"
+    )
+    assert await con.fetchval("select $1::interval", (2, 3, 1)) == (2, 3, 1)
+    await con.set_type_codec(
+        "bytea", schema="pg_catalog", encoder=bytes.fromhex, decoder=lambda data: data.hex(), format="binary"
+    )
+    assert await con.fetchval("select $1::bytea", "00ff") == "00ff"
+
+
+# pools
+
+
+async def test_pools_lend_connections(module: Any, url: str) -> None:
+    calls: list[str] = []
+
+    async def note(what: str) -> None:
+        calls.append(what)
+
+    pool = module.create_pool(
+        url, min_size=1, max_size=2, init=lambda con: note("init"), setup=lambda con: note("setup")
+    )
+    with pytest.raises(module.InterfaceError, match="not initialized"):
+        await pool.fetchval("select 1")
+    async with pool:
+        assert (pool.get_size(), pool.get_idle_size(), pool.get_max_size()) == (1, 1, 2)
+        assert sorted(await asyncio.gather(*(pool.fetchval("select $1::int", n) for n in range(5)))) == [0, 1, 2, 3, 4]
+        assert (calls.count("init"), calls.count("setup")) == (2, 5)
+        async with pool.acquire() as con:
+            await con.execute("set application_name = 'borrowed'")
+            first = con.get_server_pid()
+        with pytest.raises(module.InterfaceError, match="released"):
+            await con.fetch("select 1")
+        con = await pool.acquire(timeout=10)
+        assert con.get_server_pid() == first
+        assert await con.fetchval("show application_name") != "borrowed"
+        await pool.expire_connections()
+        await pool.release(con)
+        assert await pool.fetchval("select pg_backend_pid()") != first
+        one, two = await pool.acquire(), await pool.acquire()
+        with pytest.raises(TimeoutError):
+            await pool.acquire(timeout=0.01)
+        await pool.release(one)
+        await pool.release(two)
+    with pytest.raises(module.InterfaceError, match="closed"):
+        await pool.acquire()
+
+
+async def test_a_transaction_that_is_left_open_is_not_the_next_borrowers(module: Any, url: str) -> None:
+    async with module.create_pool(url, min_size=1, max_size=1) as pool:
+        async with pool.acquire() as con:
+            await con.execute("begin; create table never (a int)")
+        async with pool.acquire() as con:
+            assert not con.is_in_transaction()
+            assert await con.fetchval("select to_regclass('never')") is None
+
+
+# connecting
+
+
+async def test_settings_of_the_dsn_and_of_keywords(module: Any, url: str) -> None:
+    con = await module.connect(
+        f"{url}?application_name=mine&search_path=pg_catalog", server_settings={"datestyle": "SQL, DMY"}
+    )
+    shown = [await con.fetchval(f"show {name}") for name in ("application_name", "search_path", "datestyle")]
+    assert shown == ["mine", "pg_catalog", "SQL, DMY"]
+    assert con.get_settings().application_name == "mine"
+    assert con.get_server_version()[0] >= 15
+    await con.close()
+
+
+async def test_connections_that_fail(module: Any, url: str) -> None:
+    with pytest.raises(module.InvalidCatalogNameError):
+        await module.connect(f"{url}_missing")
+    with pytest.raises(OSError):
+        await module.connect("postgresql://postgres@127.0.0.1:1/x", timeout=10)
+    with pytest.raises(ValueError, match="scheme"):
+        await module.connect("http://localhost/x")
+
+
+def test_it_takes_asyncpgs_place() -> None:
+    program = (
+        "import headrace.compat.asyncpg as facade; facade.install_as_asyncpg(); import asyncpg, asyncpg.pool;"
+        " from asyncpg.pgproto import types; from asyncpg.exceptions import UniqueViolationError;"
+        " assert asyncpg is facade and asyncpg.pool.Pool is facade.Pool and types.Range is facade.Range"
+    )
+    subprocess.run([sys.executable, "-c", program], check=True)
