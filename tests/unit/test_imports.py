@@ -9,6 +9,7 @@ import pytest
 
 import headrace
 from headrace._shared.databases import DATABASES
+from headrace._shared.settings import can_be_looked_up
 
 HEAVY = (
     "asyncio",
@@ -62,3 +63,42 @@ def test_dir_has_public_names_only() -> None:
 def test_a_name_that_headrace_does_not_have_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="'headrace' has no attribute 'conect'"):
         headrace.conect  # type: ignore[attr-defined]  # noqa: B018
+
+
+CONNECTING = """
+import asyncio, socket, sys
+import headrace, headrace.aio
+with socket.create_server(("127.0.0.1", 0)) as listening:
+    port = listening.getsockname()[1]
+for scheme in sys.argv[1:]:
+    for host in ("localhost", "127.0.0.1"):
+        url = f"{scheme}://me:secret@{host}:{port}/db"
+        for connect in (headrace.connect, lambda url: asyncio.run(headrace.aio.connect(url))):
+            try:
+                connect(url)
+            except headrace.Error:
+                pass
+            else:
+                raise SystemExit("there is a server")
+    print(scheme, "encodings.idna" in sys.modules)
+"""
+"""Tries to connect where nothing listens."""
+
+
+def test_a_host_in_ascii_is_looked_up_without_the_tables_of_idna() -> None:
+    """They take Python longer than all else of the first connection."""
+    schemes = [row.schemes[0] for row in DATABASES]
+    done = subprocess.run([sys.executable, "-c", CONNECTING, *schemes], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == [f"{scheme} False" for scheme in schemes]
+
+
+@pytest.mark.parametrize(
+    "host", ["", "a", "a.b", "a.b.", ".", ".a", "a..b", "a" * 63, "a" * 64, f"{'a' * 64}.b", "-_%"]
+)
+def test_names_that_can_be_looked_up_are_those_of_idna(host: str) -> None:
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        assert not can_be_looked_up(host)
+    else:
+        assert can_be_looked_up(host)

@@ -127,7 +127,7 @@ def lookup(host: str, port: int, timeout: float | None) -> list[tuple[str, int]]
 
     def ask() -> None:
         try:
-            outcome.append(socket.getaddrinfo(host, port, type=socket.SOCK_STREAM))
+            outcome.append(socket.getaddrinfo(host_name(host), port, type=socket.SOCK_STREAM))
         except BaseException as error:
             outcome.append(error)
         over.set()
@@ -155,6 +155,12 @@ def is_address(host: str) -> bool:
             socket.inet_pton(family, host)
             return True
     return False
+
+
+def host_name(host: str) -> str | bytes:
+    """A host as ``getaddrinfo`` takes it. That of text would be encoded by IDNA, whose tables Python imports for it: it
+    is most of what the first connection of a process costs."""
+    return host.encode("ascii") if host.isascii() else host
 
 
 def addresses(found: list[Any], port: int) -> list[tuple[str, int]]:

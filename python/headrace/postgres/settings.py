@@ -19,7 +19,7 @@ from .. import defaults
 from .._shared.arguments import checked_text
 from .._shared.known import KnownSettings, ReusableOptions
 from .._shared.redact import redact
-from .._shared.settings import Settings, nearest, port_number, unknown
+from .._shared.settings import Settings, can_be_looked_up, nearest, port_number, unknown
 from ..errors import NotSupportedError, ProgrammingError
 from .parse import ALIASES, canonical, parse_text
 from .passfile import find_password
@@ -468,11 +468,8 @@ def _check_address(address: str, origin: str) -> None:
 def _check_host(name: str, origin: str) -> None:
     if name.startswith("@"):
         raise NotSupportedError(f"host {name!r}{origin}: headrace has no abstract Unix sockets")
-    if not name.startswith("/"):
-        try:
-            name.encode("idna")
-        except UnicodeError:
-            raise ProgrammingError(f"host {name!r}{origin} is not a name that can be looked up") from None
+    if not name.startswith("/") and not can_be_looked_up(name):
+        raise ProgrammingError(f"host {name!r}{origin} is not a name that can be looked up")
 
 
 def _default_host(port: int) -> str:

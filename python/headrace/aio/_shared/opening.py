@@ -16,7 +16,15 @@ from typing import Any
 
 from ..._native import Wire
 from ..._shared.cancel_requests import MessageRequest
-from ..._shared.opening import addresses, check_password, is_address, no_connection, overdue, unknown_host
+from ..._shared.opening import (
+    addresses,
+    check_password,
+    host_name,
+    is_address,
+    no_connection,
+    overdue,
+    unknown_host,
+)
 from ...errors import Error, OperationalError
 from .transport import open_transport
 from .watch import Watch
@@ -140,7 +148,7 @@ async def _found(host: str, port: int) -> list[Any]:
         found: list[Any] | None = None
         failure: Exception | None = None
         try:
-            found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
+            found = socket.getaddrinfo(host_name(host), port, type=socket.SOCK_STREAM)
         except Exception as error:
             failure = error
         # The loop may be closed: the result is not needed any more.
