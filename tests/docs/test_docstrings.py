@@ -26,7 +26,7 @@ MODULES = (
     *(f"headrace{part}" for part in ("", ".pool", ".rows", ".types", ".errors", ".testing", ".aio", ".aio.pool")),
     *(f"{package}.{row.module}" for row in DATABASES for package in ("headrace", "headrace.aio")),
 )
-"""Those of headrace's own interface. That of ``headrace.compat`` is MySQLdb's and asyncpg's, and that of
+"""Those of headrace's own interface. That of ``headrace.compat`` is MySQLdb's, asyncpg's and IfxPy's, and that of
 ``headrace.sqlalchemy`` SQLAlchemy's: their documentation describes it."""
 ROOT = Path(__file__).parents[2]
 NOT_VERBS = {"Always", "Previous", "This", "Various"}

@@ -24,7 +24,11 @@ HEAVY = (
 )
 NOT_YET = ("socket", "inspect", "dataclasses", "json", "threading", "datetime", "decimal", "headrace.types")
 OURS = {
-    name: (f"headrace.{name}", f"headrace.aio.{name}", *(["headrace.compat"] if name in ("mysql", "postgres") else []))
+    name: (
+        f"headrace.{name}",
+        f"headrace.aio.{name}",
+        *(["headrace.compat"] if name in ("mysql", "postgres", "informix") else []),
+    )
     for name in (row.module for row in DATABASES)
 }
 

@@ -58,6 +58,7 @@ pub mod tag {
         SQ_INFO = 81, "Settings of the session.";
         SQ_INSERTDONE = 94, "Serial values of an INSERT.";
         SQ_LODATA = 97, "Content of a smart large object.";
+        SQ_FILE = 98, "Asks for a file of the client.";
         SQ_XACTSTAT = 99, "The transaction has changed.";
         SQ_RET_TYPE = 100, "The types that columns are wanted in.";
         SQ_GETROUTINE = 101, "Asks for the handle of a routine.";

@@ -316,6 +316,13 @@ fn message<'a>(r: &mut Reader<'a>, capabilities: Capabilities, codeset: CodeSet)
         SQ_ACCEPT => Message::Accept,
         SQ_VERSION => Message::Version(r.chars()?),
         SQ_EXIT => Message::Exit,
+        SQ_FILE => {
+            // Whichever server this is, no statement opens the files of the machine that the program runs on.
+            return Err(Stop::Bad(Fatal::peer(
+                "the server asks for a file of this machine, as FILETOBLOB, FILETOCLOB and LOTOFILE with 'client' do: \
+                 it gets none; use create_lob() and open_lob()",
+            )));
+        }
         _ => return Err(Stop::Bad(Fatal::peer(format!("the server sent a message of the unknown type {tag}")))),
     })
 }
@@ -428,6 +435,14 @@ mod tests {
         let (message, used) = read(&whole, capabilities, CodeSet::Latin1).expect("it is whole");
         assert_eq!(used, whole.len());
         assert!(matches!(message, Message::Describe(description) if description.fields.len() == 2000));
+    }
+
+    #[test]
+    fn a_file_of_this_machine_is_given_to_nobody() {
+        let mut whole = [0, 98, 0, 0].to_vec();
+        crate::messages::put_char(&mut whole, b"/etc/passwd");
+        let refused = read(&whole, Capabilities::default(), CodeSet::Latin1).expect_err("it is refused");
+        assert!(format!("{refused:?}").contains("a file of this machine"));
     }
 
     #[test]
