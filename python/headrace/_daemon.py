@@ -204,16 +204,19 @@ def _order(folder: str, options: argparse.Namespace) -> int:
         print(f"headrace daemon: {said}", file=sys.stderr)
         return 1
     waits = (options.command == "pause" and not options.no_wait) or (options.command == "reconnect" and options.wait)
-    return _until_closed(folder, options) if waits else 0
+    return _until_closed(folder, query, options.timeout) if waits else 0
 
 
-def _until_closed(folder: str, options: argparse.Namespace) -> int:
-    """Waits until the server connections of before are closed; 1 if they are not in time."""
-    end = None if options.timeout is None else time.monotonic() + options.timeout
+def _until_closed(folder: str, query: str, timeout: float | None) -> int:
+    """Waits until the server connections of before are closed, in daemons that were taken over from as well; 1 if they
+    are not in time."""
+    end = None if timeout is None else time.monotonic() + timeout
     while True:
-        servers = json.loads(ask(folder, "GET", "/servers")[1])
-        ours = [each for each in servers if options.database in (None, each["name"])]
-        left = [each for each in ours if each["closing"]]
+        code, said = ask(folder, "GET", f"/closing{query}")
+        if code != 200:
+            print(f"headrace daemon: {said}", file=sys.stderr)
+            return 1
+        left = json.loads(said)
         if not left:
             return 0
         if end is not None and time.monotonic() > end:

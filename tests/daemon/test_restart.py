@@ -21,7 +21,9 @@ import psycopg_pool
 import pytest
 
 import headrace
+from headrace import _daemon
 from headrace.testing import PostgresServer
+from waiting import Work
 
 from .conftest import START_SECONDS, Daemon, config, started, take_over
 from .raw import SECONDS, Client, messages, query, sqlstates, values
@@ -48,9 +50,7 @@ def taking_over(program: Path) -> Iterator[Callable[[Daemon], Daemon]]:
 
 def status(daemon: Daemon) -> dict[str, Any]:
     """The status of the daemon of the socket."""
-    from headrace._daemon import ask
-
-    found: dict[str, Any] = json.loads(ask(str(daemon.folder), "GET", "/status")[1])
+    found: dict[str, Any] = json.loads(_daemon.ask(str(daemon.folder), "GET", "/status")[1])
     return found
 
 
@@ -206,21 +206,19 @@ def test_operators_on_the_console_come_to_the_new_daemon(
 
 
 def test_paused_databases_stay_paused(daemon: Daemon, taking_over: Callable[[Daemon], Daemon]) -> None:
-    from headrace._daemon import ask
-
-    assert ask(str(daemon.folder), "POST", "/pause?database=one")[0] == 200
+    assert _daemon.ask(str(daemon.folder), "POST", "/pause?database=one")[0] == 200
     taking_over(daemon)
-    found = {each["name"]: each["paused"] for each in json.loads(ask(str(daemon.folder), "GET", "/databases")[1])}
+    found = {
+        each["name"]: each["paused"] for each in json.loads(_daemon.ask(str(daemon.folder), "GET", "/databases")[1])
+    }
     assert (found["one"], found["two"]) == (True, False)
 
 
 def test_orders_are_for_the_clients_of_the_daemon_before_too(
     daemon: Daemon, taking_over: Callable[[Daemon], Daemon]
 ) -> None:
-    from headrace._daemon import ask
-
     def order(path: str) -> None:
-        assert ask(str(daemon.folder), "POST", path)[0] == 200
+        assert _daemon.ask(str(daemon.folder), "POST", path)[0] == 200
 
     busy = client(daemon, "two")
     pid = values(busy.ask(query("begin; select pg_backend_pid()")))
@@ -239,6 +237,105 @@ def test_orders_are_for_the_clients_of_the_daemon_before_too(
     assert values(busy.ask(query("select pg_backend_pid()"))) == pid, "it has a transaction"
     order("/kill?database=two")
     assert told(busy) == [MOVED]
+
+
+@pytest.mark.parametrize("chain", [2, 3])
+def test_pause_is_done_when_no_daemon_of_the_chain_has_a_transaction(
+    daemon: Daemon, taking_over: Callable[[Daemon], Daemon], chain: int
+) -> None:
+    busy = client(daemon, "two")
+    last = daemon
+    for _ in range(chain - 1):
+        last = taking_over(last)
+    with contextlib.closing(busy.socket), Client.local(last.socket, user="pgbouncer", database="pgbouncer") as console:
+        number = int.from_bytes(dict(messages(busy.welcome))[b"K"][:4]) - (1 << 22)
+        busy.ask(query("begin"))
+        assert _daemon.main(["pause", "two", "--folder", str(last.folder), "--timeout", "0"]) == 1
+        waits = _daemon.ask(str(last.folder), "GET", "/closing?database=two")
+        assert json.loads(waits[1]) == [{"daemon": daemon.process.pid, "client": number}]
+        assert json.loads(_daemon.ask(str(last.folder), "GET", "/closing?database=one")[1]) == []
+        paused = [Work(console.ask, query("pause two")), Work(_daemon.main, ["pause", "--folder", str(last.folder)])]
+        with pytest.raises(TimeoutError):
+            paused[0].result(0.3)
+        assert values(busy.ask(query("select 1"))) == ["1"]
+        assert not any(each.done for each in paused)
+        busy.ask(query("commit"))
+        assert not sqlstates(paused[0].result())
+        assert paused[1].result() == 0
+
+
+def test_database_that_only_the_older_daemon_has_is_ordered_there(
+    daemon: Daemon, taking_over: Callable[[Daemon], Daemon]
+) -> None:
+    def order(path: str) -> tuple[int, str]:
+        return _daemon.ask(str(daemon.folder), "POST", path)
+
+    busy, stays = client(daemon, "two"), client(daemon, "one")
+    for each in (busy, stays):
+        each.ask(query("begin"))
+    text = (daemon.folder.parent / "headraced.toml").read_text()
+    (daemon.folder.parent / "headraced.toml").write_text(text.replace("[databases.two]", "[databases.other]"))
+    third = taking_over(taking_over(daemon))
+    assert {each["name"] for each in json.loads(_daemon.ask(str(third.folder), "GET", "/databases")[1])} >= {"other"}
+    assert order("/pause?database=two")[0] == 200
+    assert order("/reconnect?database=two")[0] == 200
+    assert order("/resume?database=two")[0] == 200
+    code, said = order("/pause?database=three")
+    assert (code, "three" in said) == (404, True)
+    number = int.from_bytes(dict(messages(stays.welcome))[b"K"][:4]) - (1 << 22)
+    assert order(f"/kill?client={number}")[0] == 200
+    assert told(stays) == [MOVED]
+    assert order(f"/kill?client={number}")[0] == 404
+    assert order("/kill?database=two")[0] == 200
+    assert told(busy) == [MOVED]
+    assert daemon.process.wait(START_SECONDS) == 0
+    code, said = order("/resume?database=two")
+    assert (code, "two" in said) == (404, True), "nobody has it any more"
+
+
+def test_operator_of_the_older_daemon_is_told_which_one_serves(
+    daemon: Daemon, taking_over: Callable[[Daemon], Daemon]
+) -> None:
+    busy, before = client(daemon), Client.local(daemon.socket, user="pgbouncer", database="pgbouncer")
+    with contextlib.closing(busy.socket), contextlib.closing(before.socket):
+        busy.ask(query("begin"))
+        with socket.socket(socket.AF_UNIX) as early:
+            # The older one has accepted it, and waits for the rest of the request.
+            early.settimeout(SECONDS)
+            early.connect(str(daemon.folder / ".s.PGSQL.5432.http"))
+            early.sendall(b"POST /pause?database=one HTTP/1.1\r\n")
+            before.ask(query("show version"))
+            new = taking_over(daemon)
+            answers = [before.ask(query(order)) for order in ("pause one", "kill_client 1", "reload")]
+            early.sendall(b"\r\n")
+            refused = b"".join(iter(lambda: early.recv(4096), b""))
+        assert all(f"process {new.process.pid}".encode() in answer for answer in answers)
+        assert [sqlstates(answer) for answer in answers] == [[MOVED], [MOVED], ["F0000"]]
+        assert refused.startswith(b"HTTP/1.1 409")
+        assert not any(each["paused"] for each in json.loads(_daemon.ask(str(new.folder), "GET", "/databases")[1]))
+
+
+def test_orders_reach_a_daemon_that_drains(
+    program: Path, folder: Path, server: PostgresServer, taking_over: Callable[[Daemon], Daemon]
+) -> None:
+    text = "[daemon]\ndrain_timeout = 60\n" + config(server, app="", two="")
+    with started(program, folder, text, server) as old:
+        busy, stays, idle = client(old, "two"), client(old), client(old)
+        for each in (busy, stays):
+            each.ask(query("begin"))
+        new = taking_over(old)
+        old.process.terminate()
+        assert told(idle) in (["HR004"], [MOVED])
+        assert _daemon.ask(str(new.folder), "POST", "/kill?database=two")[0] == 200
+        assert told(busy) == [MOVED]
+        cancelled = client(new)
+        stays.send(query("select pg_sleep(600)"))
+        cancel(new, stays)
+        assert sqlstates(stays.receive()) == [CANCELLED]
+        stays.ask(query("rollback"))
+        assert told(stays) == ["HR004"]
+        assert old.process.wait(START_SECONDS) == 0
+        cancelled.socket.close()
 
 
 class Asking:

@@ -5,6 +5,7 @@
 use crate::hub::Hub;
 use crate::limits::{FAREWELL, REQUEST_BYTES};
 use crate::orders::{Operator, Refusal};
+use crate::takeover::Order;
 use crate::{metrics, status};
 use headrace_drivers::decode;
 use serde::Serialize;
@@ -32,7 +33,7 @@ pub async fn serve(mut stream: UnixStream, hub: Arc<Hub>, takeovers: mpsc::Sende
         if line.starts_with("POST /takeover ") {
             return Ok(true);
         }
-        let (status, kind, body) = answer(&line, &hub, &by);
+        let (status, kind, body) = answer(&line, &hub, &by).await;
         let head = format!(
             "HTTP/1.1 {status}\r\nContent-Type: {kind}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
             body.len()
@@ -52,10 +53,10 @@ type Answer = (&'static str, &'static str, String);
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const THERE_ARE: &str = "there are GET /metrics, /status, /pools, /clients, /servers, /statements, /databases and /config, \
-                         and POST /reload, /pause, /resume, /reconnect and /kill, with ?database=NAME or without, and \
+                         /closing with ?database=NAME or without, and POST /reload, /pause, /resume, /reconnect and /kill, with ?database=NAME or without, and \
                          /kill?client=NUMBER, and POST /takeover for another daemon\n";
 
-fn answer(line: &str, hub: &Hub, by: &Operator) -> Answer {
+async fn answer(line: &str, hub: &Hub, by: &Operator) -> Answer {
     let mut words = line.split(' ');
     let (method, target) = (words.next().unwrap_or_default(), words.next().unwrap_or_default());
     let (path, query) = target.split_once('?').unwrap_or((target, ""));
@@ -68,12 +69,17 @@ fn answer(line: &str, hub: &Hub, by: &Operator) -> Answer {
         ("GET", "/statements") => json(&status::statements(hub)),
         ("GET", "/databases") => json(&status::databases(hub)),
         ("GET", "/config") => json(&hub.config().shown()),
+        ("GET", "/closing") => match database(query) {
+            Ok(database) => json(&hub.closing(database.as_deref()).await),
+            Err(what) => ("400 Bad Request", TEXT, what),
+        },
         ("POST", "/reload") => match hub.read_again(by) {
             Ok(()) => ("200 OK", TEXT, String::new()),
             Err(what) => ("409 Conflict", TEXT, what),
         },
-        ("POST", "/pause" | "/resume" | "/reconnect" | "/kill") => match order(path, query, hub, by) {
+        ("POST", "/pause" | "/resume" | "/reconnect" | "/kill") => match order(path, query, hub, by).await {
             Ok(Ok(())) => ("200 OK", TEXT, String::new()),
+            Ok(Err(refusal @ Refusal::TakenOver(_))) => ("409 Conflict", TEXT, refusal.to_string()),
             Ok(Err(refusal)) => ("404 Not Found", TEXT, refusal.to_string()),
             Err(what) => ("400 Bad Request", TEXT, what),
         },
@@ -81,23 +87,27 @@ fn answer(line: &str, hub: &Hub, by: &Operator) -> Answer {
     }
 }
 
-fn order(path: &str, query: &str, hub: &Hub, by: &Operator) -> Result<Result<(), Refusal>, String> {
-    let database = match query.split_once('=') {
-        None if query.is_empty() => None,
-        Some(("database", name)) => Some(decode(name, "database").map_err(|what| what.to_string())?),
-        Some(("client", number)) if path == "/kill" => {
-            let number = number.parse().map_err(|_| "the client is not a number")?;
-            return Ok(hub.kill_client(number, by));
-        }
-        _ => return Err(THERE_ARE.into()),
+async fn order(path: &str, query: &str, hub: &Hub, by: &Operator) -> Result<Result<(), Refusal>, String> {
+    if let Some(number) = query.strip_prefix("client=").filter(|_| path == "/kill") {
+        let number = number.parse().map_err(|_| "the client is not a number")?;
+        return Ok(hub.kill_client(number, by).await);
+    }
+    let of = match path {
+        "/pause" => Order::Pause,
+        "/resume" => Order::Resume,
+        "/reconnect" => Order::Reconnect,
+        _ => Order::Kill,
     };
-    let database = database.as_deref();
-    Ok(match path {
-        "/pause" => hub.pause(database, by),
-        "/resume" => hub.resume(database, by),
-        "/reconnect" => hub.reconnect(database, by),
-        _ => hub.kill(database, by),
-    })
+    Ok(hub.order(of(database(query)?), by))
+}
+
+/// The database that is named, if one is.
+fn database(query: &str) -> Result<Option<String>, String> {
+    match query.split_once('=') {
+        None if query.is_empty() => Ok(None),
+        Some(("database", name)) => decode(name, "database").map(Some).map_err(|what| what.to_string()),
+        _ => Err(THERE_ARE.into()),
+    }
 }
 
 fn json(value: &impl Serialize) -> Answer {

@@ -1,6 +1,7 @@
 //! What all clients share: the configuration, the pools, and who is connected.
 
 use crate::auth_query::Verifiers;
+use crate::chain::Chain;
 use crate::client::{ClientLog, Peer, named};
 use crate::config::{ANY_DATABASE, Config, DatabaseConfig};
 use crate::console::totals::{Averages, totals};
@@ -25,7 +26,6 @@ use crate::replies::{Ended, MALFORMED_SETTING, NOT_ALLOWED, TOO_LARGE, UNKNOWN_D
 use crate::scram::{Fingerprint, random};
 use crate::secret::Secret;
 use crate::stats::{Counter, Gauge, Shown};
-use crate::takeover::newer::Predecessor;
 use crate::timeouts::Clock;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicI64, Ordering};
@@ -83,7 +83,8 @@ pub struct Hub {
     pub bulk: Handle,
     /// Whether clients have to leave.
     pub left: LeavingReceiver,
-    predecessor: OnceLock<Arc<Predecessor>>,
+    /// The daemons before and after this one.
+    pub chain: Chain,
 }
 
 /// What a StartupMessage asks for, by the kind of its database.
@@ -145,7 +146,7 @@ impl Hub {
             logins: Arc::new(Semaphore::new(LOGINS)),
             bulk,
             left,
-            predecessor: OnceLock::new(),
+            chain: Chain::default(),
         }
     }
 
@@ -330,21 +331,11 @@ impl Hub {
         Ok(())
     }
 
-    /// The daemon from which this one has taken over, if it still has clients.
-    pub fn predecessor(&self) -> Option<&Arc<Predecessor>> {
-        self.predecessor.get().filter(|predecessor| !predecessor.is_gone())
-    }
-
-    /// This daemon has taken over.
-    pub fn set_predecessor(&self, predecessor: Arc<Predecessor>) {
-        let _ = self.predecessor.set(predecessor);
-    }
-
     /// Cancels what this client runs, if the key is right. It may be a client of the daemon from which this one has taken
     /// over.
     pub async fn cancel(&self, process_id: i32, secret: i32) {
         let Some(client) = self.registry.cancelled_by(process_id, secret) else {
-            if let Some(predecessor) = self.predecessor() {
+            if let Some(predecessor) = self.chain.predecessor() {
                 predecessor.cancel(process_id, secret).await;
             }
             return;

@@ -6,6 +6,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 pub mod auth_query;
+pub mod chain;
 pub mod client;
 pub mod config;
 pub mod console;

@@ -11,8 +11,9 @@ use crate::network::Listeners;
 use crate::orders::Operator;
 use crate::place::{self, Access, Place};
 use crate::replies::{Ended, NOT_ALLOWED};
+use crate::takeover::Handed;
+use crate::takeover::newer::{self, Before};
 use crate::takeover::older::{self, Said, Successor};
-use crate::takeover::{Handed, newer};
 use headrace_io::tokio::Stream;
 use rustix::process::geteuid;
 use std::future::Future;
@@ -27,7 +28,7 @@ use tokio::net::UnixStream;
 use tokio::runtime::Handle;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::{Notify, mpsc, watch};
-use tokio::time::{interval, sleep_until, timeout};
+use tokio::time::{interval, sleep_until, timeout, timeout_at};
 
 /// How the daemon is started.
 #[derive(Clone, Debug)]
@@ -99,8 +100,8 @@ pub async fn run(options: Options, bulk: Handle) -> Result<(), String> {
         Some((taken, offer)) => {
             hub.registry.continue_from(taken.handed.next_number);
             hub.gates.restore(taken.handed.paused.clone());
-            let pid = taken.handed.pid;
-            (Place::taken(&options.folder, options.port, access, taken)?, Some((offer, pid)))
+            let before = Before { pid: taken.handed.pid, databases: taken.handed.databases.clone() };
+            (Place::taken(&options.folder, options.port, access, taken)?, Some((offer, before)))
         }
         None => (Place::take(&options.folder, options.port, access, options.on_demand).await?, None),
     };
@@ -123,10 +124,10 @@ pub async fn run(options: Options, bulk: Handle) -> Result<(), String> {
     hub.reloading.set(reload);
     let _ = hub.started.set(options.clone());
     let listeners = Listeners::bind(&hub.config(), tcp).await?;
-    if let Some((offer, pid)) = offer {
-        if let Some((predecessor, paused)) = offer.accept(pid).await? {
+    if let Some((offer, before)) = offer {
+        if let Some((predecessor, paused)) = offer.accept(before).await? {
             paused.into_iter().for_each(|paused| hub.gates.restore(paused));
-            hub.set_predecessor(predecessor);
+            hub.chain.set_predecessor(predecessor);
         }
         place.note_process();
         socket_access(&place, &hub);
@@ -208,8 +209,8 @@ impl Daemon {
         let mut expiry = interval(often);
         let mut unused_since = Instant::now();
         listeners.accept(hub, served)?;
-        if let Some(predecessor) = hub.predecessor() {
-            predecessor.serving().await;
+        if let Some(predecessor) = hub.chain.predecessor() {
+            predecessor.serving();
         }
         // Who has started the daemon may not wait for this line.
         let _ = writeln!(std::io::stdout(), "headraced: serving {}", place.shown());
@@ -247,7 +248,7 @@ impl Daemon {
                 }
                 _ = expiry.tick() => {
                     hub.expire();
-                    let has_clients = served.number.load(Ordering::Relaxed) > 0 || hub.predecessor().is_some();
+                    let has_clients = served.number.load(Ordering::Relaxed) > 0 || hub.chain.predecessor().is_some();
                     if has_clients || offered.is_some() {
                         unused_since = Instant::now();
                     } else if idle_exit(hub, options).is_some_and(|idle| unused_since.elapsed() >= idle) {
@@ -291,7 +292,9 @@ impl Daemon {
                 self.drain().await;
             }
             Over::Successor(successor) => {
-                if successor.yours(self.hub.gates.paused()).await.is_err() {
+                let paused = self.hub.hand_over(successor.pid);
+                if successor.yours(paused).await.is_err() {
+                    self.hub.take_back();
                     return Next::Serve;
                 }
                 tracing::info!("another daemon takes over");
@@ -305,7 +308,12 @@ impl Daemon {
     async fn drain(&self) {
         self.leaving.send_replace(Leaving::All);
         let limit = self.hub.config().daemon.drain_timeout();
-        if timeout(limit, all_left(&self.hub, &self.served)).await.is_err() {
+        self.drained(limit, tokio::time::Instant::now() + limit).await;
+    }
+
+    /// Waits until all clients have left, but no longer than until a time.
+    async fn drained(&self, limit: Duration, until: tokio::time::Instant) {
+        if timeout_at(until, all_left(&self.hub, &self.served)).await.is_err() {
             let left = self.served.number.load(Ordering::Relaxed);
             tracing::warn!(clients = left, ?limit, "clients had not ended their transactions");
         }
@@ -313,7 +321,7 @@ impl Daemon {
 
     /// Serves the clients that are there until they have left, while another daemon accepts.
     async fn hand_over(&mut self, mut successor: Successor) -> Next {
-        if let Some(predecessor) = self.hub.predecessor() {
+        if let Some(predecessor) = self.hub.chain.predecessor() {
             predecessor.release().await;
         }
         let (restart, drain) = (self.hub.config().daemon.restart_timeout(), self.hub.config().daemon.drain_timeout());
@@ -332,17 +340,16 @@ impl Daemon {
                 said = successor.says(hub), if !is_lost => match said {
                     Said::Serving => is_served = true,
                     Said::Release | Said::End => {
-                        self.place.forget();
-                        self.listeners.forget();
-                        successor.released().await;
+                        self.release(&successor).await;
                         is_served = true;
                         if said == Said::End {
-                            return self.drained().await;
+                            return self.drain_beside(successor).await;
                         }
                     }
                     Said::Lost if self.place.is_forgotten() => is_lost = true,
                     Said::Lost => {
                         tracing::warn!("the daemon that has taken over is gone; this one serves again");
+                        self.hub.take_back();
                         self.leaving.send_replace(Leaving::Nobody);
                         self.place.note_process();
                         return Next::Serve;
@@ -357,21 +364,42 @@ impl Daemon {
                     self.leaving.send_replace(leaving);
                     until += limit;
                 }
-                () = self.signals.end() => return self.drained().await,
+                () = self.signals.end() => return self.drain_beside(successor).await,
             }
         }
     }
 
+    /// The sockets are the successor's alone.
+    async fn release(&mut self, successor: &Successor) {
+        self.place.forget();
+        self.listeners.forget();
+        successor.released().await;
+    }
+
     async fn end_predecessor(&self) {
-        if let Some(predecessor) = self.hub.predecessor() {
+        if let Some(predecessor) = self.hub.chain.predecessor() {
             predecessor.end().await;
         }
     }
 
-    async fn drained(&self) -> Next {
+    /// Has all clients leave, and goes on doing what the daemon that has taken over says of them.
+    async fn drain_beside(&mut self, mut successor: Successor) -> Next {
         self.end_predecessor().await;
-        self.drain().await;
-        Next::End
+        self.leaving.send_replace(Leaving::All);
+        let limit = self.hub.config().daemon.drain_timeout();
+        let (until, mut is_lost) = (tokio::time::Instant::now() + limit, false);
+        loop {
+            let said = tokio::select! {
+                biased;
+                () = self.drained(limit, until) => return Next::End,
+                said = successor.says(&self.hub), if !is_lost => said,
+            };
+            match said {
+                Said::Serving => {}
+                Said::Release | Said::End => self.release(&successor).await,
+                Said::Lost => is_lost = true,
+            }
+        }
     }
 }
 
@@ -380,7 +408,7 @@ async fn all_left(hub: &Hub, served: &Served) {
     while served.number.load(Ordering::Relaxed) > 0 {
         served.left.notified().await;
     }
-    if let Some(predecessor) = hub.predecessor() {
+    if let Some(predecessor) = hub.chain.predecessor() {
         predecessor.gone().await;
     }
 }
@@ -394,10 +422,20 @@ fn handed(hub: &Hub, place: &Place, listeners: &Listeners) -> std::io::Result<(H
         pid: std::process::id(),
         next_number: hub.registry.next_number(),
         paused: hub.gates.paused(),
+        databases: databases(hub),
         inherited: place.socket().is_inherited(),
         addresses: listeners.configured(),
     };
     Ok((handed, sockets))
+}
+
+/// The names of the databases that orders may name, as far as daemons before this one have said theirs.
+fn databases(hub: &Hub) -> Option<Vec<String>> {
+    let mut names: Vec<String> = hub.config().databases.keys().cloned().collect();
+    if let Some(predecessor) = hub.chain.predecessor() {
+        names.extend(predecessor.before.databases.clone()?);
+    }
+    Some(names)
 }
 
 fn socket_access(place: &Place, hub: &Hub) {

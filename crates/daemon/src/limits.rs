@@ -106,6 +106,9 @@ pub const STATS_PERIOD: Duration = Duration::from_secs(60);
 pub const DRAIN: Duration = Duration::from_secs(30);
 /// How long a daemon that takes over may take to be ready, and each answer of the two.
 pub const TAKEOVER: Duration = Duration::from_secs(10);
+/// How long a daemon from which another one has taken over may take to answer a question of an operator: less than
+/// [`FAREWELL`], which is the time for the operator's whole request.
+pub const ANSWER: Duration = Duration::from_secs(5);
 /// How long clients may stay with a daemon from which another one has taken over, before they leave at the end of their
 /// transactions.
 pub const RESTART: Duration = Duration::from_secs(60);
@@ -131,6 +134,8 @@ pub const KEPT_REQUEST_BYTES: usize = 4096;
 /// Pairs of a read buffer and a write buffer, each of at most [`SMALL`] bytes, that a thread keeps for the next client
 /// that needs some.
 pub const SPARE_BUFFERS: usize = 8;
+/// Statements that are parsed between two ReadyForQuery whose numbers are kept; after more all of a connection count as such.
+pub const PARSED: usize = 256;
 /// Entries of a table of what is under way between a client and its server connection for which the client keeps memory
 /// when it has none.
 pub const KEPT_ENTRIES: usize = 8;

@@ -1,10 +1,12 @@
 //! What operators order: on the second socket, and on the console.
 
+use crate::chain::{Step, Successor};
 use crate::console;
 use crate::control::Reload;
+use crate::gate::Paused;
 use crate::hub::Hub;
 use crate::registry;
-use crate::takeover::Order;
+use crate::takeover::{Answer, Closing, Order, Question};
 use std::fmt;
 use std::sync::OnceLock;
 use tokio::net::unix::UCred;
@@ -16,6 +18,8 @@ pub enum Refusal {
     UnknownDatabase(String),
     /// No client has this number.
     UnknownClient(i32),
+    /// Another daemon has taken over from this one.
+    TakenOver(Option<i32>),
 }
 
 impl fmt::Display for Refusal {
@@ -23,6 +27,10 @@ impl fmt::Display for Refusal {
         match self {
             Self::UnknownDatabase(name) => write!(f, "there is no database {name:?} in the configuration"),
             Self::UnknownClient(number) => write!(f, "there is no client {number}"),
+            Self::TakenOver(pid) => {
+                let pid = pid.map_or_else(String::new, |pid| format!(" (process {pid})"));
+                write!(f, "another daemon{pid} has taken over the socket: connect again, orders are given to that one")
+            }
         }
     }
 }
@@ -46,12 +54,15 @@ impl Reloading {
 
 /// Who orders something, as the log has it.
 #[derive(Clone, Debug)]
-pub struct Operator(String);
+pub struct Operator {
+    name: String,
+    is_successor: bool,
+}
 
 impl Operator {
     /// Who has connected to the second socket.
     pub fn of_control(peer: std::io::Result<UCred>) -> Self {
-        Self(match peer.map(|peer| (peer.pid(), peer.uid())) {
+        Self::named(match peer.map(|peer| (peer.pid(), peer.uid())) {
             Ok((Some(process), user)) => format!("process {process} of user {user}"),
             Ok((None, user)) => format!("user {user}"),
             Err(_) => "the control socket".to_owned(),
@@ -65,90 +76,92 @@ impl Operator {
             (None, Some(process)) => format!("process {process}"),
             (None, None) => "the Unix socket".to_owned(),
         };
-        Self(format!("{:?} on the console, client {} from {from}", client.user, client.number))
+        Self::named(format!("{:?} on the console, client {} from {from}", client.user, client.number))
     }
 
     /// A daemon that has taken over from this one.
     pub fn of_successor() -> Self {
-        Self("an operator of the daemon that has taken over".to_owned())
+        Self { is_successor: true, ..Self::named("an operator of the daemon that has taken over".to_owned()) }
     }
 
     /// Who has sent SIGHUP, which has no sender.
     pub fn of_signal() -> Self {
-        Self("SIGHUP".to_owned())
+        Self::named("SIGHUP".to_owned())
+    }
+
+    fn named(name: String) -> Self {
+        Self { name, is_successor: false }
     }
 }
 
 impl fmt::Display for Operator {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        f.write_str(&self.name)
     }
 }
 
-/// Orders for a database, or for all of them. They are also for the clients of the daemon from which this one has taken over.
+/// Orders for a database, or for all of them. They are also for the clients of the daemon from which this one has taken over:
+/// the table is in [`takeover`](crate::takeover).
 impl Hub {
-    /// Server connections are not lent any more. Those that are lent are closed when they come back, the others at once.
+    /// Does what an operator orders.
     ///
     /// # Errors
     /// [`Refusal`].
-    pub fn pause(&self, database: Option<&str>, by: &Operator) -> Result<(), Refusal> {
-        self.check(database)?;
-        self.gates.pause(database, true);
-        self.expire_connections();
-        tracing::info!(%by, database = of(database), "paused");
-        self.pass_on(Order::Pause(database.map(str::to_owned)));
+    pub fn order(&self, order: Order, by: &Operator) -> Result<(), Refusal> {
+        let _step = self.step(by)?;
+        self.check(order.database())?;
+        self.apply(&order, by);
+        if let Some(predecessor) = self.chain.predecessor() {
+            predecessor.order(order);
+        }
         Ok(())
     }
 
-    /// Server connections are lent again.
-    ///
-    /// # Errors
-    /// [`Refusal`].
-    pub fn resume(&self, database: Option<&str>, by: &Operator) -> Result<(), Refusal> {
-        self.check(database)?;
-        self.gates.pause(database, false);
-        tracing::info!(%by, database = of(database), "resumed");
-        self.pass_on(Order::Resume(database.map(str::to_owned)));
-        Ok(())
+    fn apply(&self, order: &Order, by: &Operator) {
+        let database = order.database();
+        let note = |done: &str| tracing::info!(%by, database = database.unwrap_or("(all)"), "{done}");
+        match order {
+            Order::Pause(_) | Order::Kill(_) => {
+                // Server connections that are lent are closed when they come back, the others at once.
+                self.gates.pause(database, true);
+                self.expire_connections();
+                note("paused");
+            }
+            Order::Resume(_) => {
+                self.gates.pause(database, false);
+                note("resumed");
+            }
+            Order::Reconnect(_) => {
+                self.gates.reconnect(database);
+                self.expire_connections();
+                note("server connections are replaced");
+            }
+        }
+        if matches!(order, Order::Kill(_)) {
+            let clients = self.registry.all();
+            let is_meant = |name: Option<&str>| name != Some(console::NAME) && (database.is_none() || name == database);
+            clients.iter().filter(|client| is_meant(client.name.as_deref())).for_each(|client| client.kill());
+            note("clients are ended");
+        }
     }
 
-    /// Server connections are closed, each as soon as no client has it; others are opened for whoever needs one.
+    /// Ends the connection of a client, which may be one of an older daemon.
     ///
     /// # Errors
     /// [`Refusal`].
-    pub fn reconnect(&self, database: Option<&str>, by: &Operator) -> Result<(), Refusal> {
-        self.check(database)?;
-        self.gates.reconnect(database);
-        self.expire_connections();
-        tracing::info!(%by, database = of(database), "server connections are replaced");
-        self.pass_on(Order::Reconnect(database.map(str::to_owned)));
-        Ok(())
-    }
-
-    /// Pauses a database, and ends the connections of its clients.
-    ///
-    /// # Errors
-    /// [`Refusal`].
-    pub fn kill(&self, database: Option<&str>, by: &Operator) -> Result<(), Refusal> {
-        self.pause(database, by)?;
+    pub async fn kill_client(&self, number: i32, by: &Operator) -> Result<(), Refusal> {
+        drop(self.step(by)?);
         let clients = self.registry.all();
-        let is_meant = |name: Option<&str>| name != Some(console::NAME) && (database.is_none() || name == database);
-        clients.iter().filter(|client| is_meant(client.name.as_deref())).for_each(|client| client.kill());
-        tracing::info!(%by, database = of(database), "clients are ended");
-        self.pass_on(Order::Kill(database.map(str::to_owned)));
-        Ok(())
-    }
-
-    /// Ends the connection of a client.
-    ///
-    /// # Errors
-    /// [`Refusal`].
-    pub fn kill_client(&self, number: i32, by: &Operator) -> Result<(), Refusal> {
-        let clients = self.registry.all();
-        let client = clients.iter().find(|client| client.number == number).ok_or(Refusal::UnknownClient(number))?;
-        client.kill();
-        tracing::info!(%by, client = number, "a client is ended");
-        Ok(())
+        if let Some(client) = clients.iter().find(|client| client.number == number) {
+            client.kill();
+            tracing::info!(%by, client = number, "a client is ended");
+            return Ok(());
+        }
+        let asked = match self.chain.predecessor() {
+            Some(predecessor) => predecessor.ask(Question::KillClient(number)).await,
+            None => None,
+        };
+        if asked == Some(Answer::KillClient(true)) { Ok(()) } else { Err(Refusal::UnknownClient(number)) }
     }
 
     /// Returns true if a database is paused; without a name, if any is.
@@ -159,9 +172,12 @@ impl Hub {
     /// Reads the configuration again.
     ///
     /// # Errors
-    /// What is wrong with it.
+    /// What is wrong with it, or [`Refusal`].
     pub fn read_again(&self, by: &Operator) -> Result<(), String> {
-        let read = self.reloading.0.get().map_or(Ok(()), |reload| reload(self));
+        let read = match self.step(by) {
+            Ok(_step) => self.reloading.0.get().map_or(Ok(()), |reload| reload(self)),
+            Err(refusal) => Err(refusal.to_string()),
+        };
         match &read {
             Ok(()) => tracing::info!(%by, "the configuration was read again"),
             Err(reason) => tracing::error!(%by, reason, "the configuration stays as it is"),
@@ -169,38 +185,64 @@ impl Hub {
         read
     }
 
-    /// The number of server connections that are open; with `only_old` of those that are to be closed.
-    pub fn open_connections(&self, database: Option<&str>, only_old: bool) -> usize {
+    /// The server connections that are to be closed, and are open, of this daemon and of those before it.
+    pub async fn closing(&self, database: Option<&str>) -> Vec<Closing> {
+        let daemon = std::process::id();
         let shown = self.shown();
         let pools = shown.iter().filter(|pool| database.is_none_or(|name| name == pool.database));
-        pools.flat_map(|pool| pool.stats.servers.all()).filter(|server| !only_old || server.is_over()).count()
+        let servers = pools.flat_map(|pool| pool.stats.servers.all()).filter(|server| server.is_over());
+        let mut closing: Vec<Closing> = servers.map(|server| Closing { daemon, client: server.client().0 }).collect();
+        if let Some(predecessor) = self.chain.predecessor() {
+            match predecessor.ask(Question::Closing(database.map(str::to_owned))).await {
+                Some(Answer::Closing(before)) => closing.extend(before),
+                // It has not said that there are none.
+                _ if !predecessor.is_gone() => closing.push(Closing { daemon: predecessor.before.pid, client: None }),
+                _ => {}
+            }
+        }
+        closing
     }
 
-    fn pass_on(&self, order: Order) {
-        if let Some(predecessor) = self.predecessor() {
-            predecessor.order(order);
+    /// Does what was ordered of the daemon that has taken over from this one. A database that neither the configuration of
+    /// this one has, nor that of one before it, has no clients here.
+    pub fn carry_out(&self, order: &Order, by: &Operator) {
+        let _ = self.order(order.clone(), by);
+    }
+
+    /// Answers the daemon that has taken over from this one.
+    pub async fn answer(&self, question: Question, by: &Operator) -> Answer {
+        match question {
+            Question::Closing(database) => Answer::Closing(self.closing(database.as_deref()).await),
+            Question::KillClient(number) => Answer::KillClient(self.kill_client(number, by).await.is_ok()),
         }
     }
 
-    /// Does what was ordered of the daemon that has taken over from this one. A database that is not in the configuration of
-    /// this one has no clients here.
-    pub fn carry_out(&self, order: Order, by: &Operator) {
-        let _ = match &order {
-            Order::Pause(database) => self.pause(database.as_deref(), by),
-            Order::Resume(database) => self.resume(database.as_deref(), by),
-            Order::Reconnect(database) => self.reconnect(database.as_deref(), by),
-            Order::Kill(database) => self.kill(database.as_deref(), by),
-        };
+    /// Another daemon takes over: what is ordered from now on is ordered there. Returns what is paused by now.
+    pub fn hand_over(&self, pid: Option<i32>) -> Paused {
+        let mut step = self.chain.step();
+        *step = Some(Successor { pid });
+        self.gates.paused()
+    }
+
+    /// The daemon that has taken over is gone: this one is the one that serves.
+    pub fn take_back(&self) {
+        *self.chain.step() = None;
+    }
+
+    fn step(&self, by: &Operator) -> Result<Step<'_>, Refusal> {
+        let step = self.chain.step();
+        match *step {
+            Some(successor) if !by.is_successor => Err(Refusal::TakenOver(successor.pid)),
+            _ => Ok(step),
+        }
     }
 
     fn check(&self, database: Option<&str>) -> Result<(), Refusal> {
-        match database {
-            Some(name) if !self.config().databases.contains_key(name) => Err(Refusal::UnknownDatabase(name.to_owned())),
-            _ => Ok(()),
+        let Some(name) = database else { return Ok(()) };
+        let is_before = || self.chain.predecessor().is_some_and(|predecessor| predecessor.may_have(name));
+        match self.config().databases.contains_key(name) || is_before() {
+            true => Ok(()),
+            false => Err(Refusal::UnknownDatabase(name.to_owned())),
         }
     }
-}
-
-fn of(database: Option<&str>) -> &str {
-    database.unwrap_or("(all)")
 }

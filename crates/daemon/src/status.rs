@@ -168,7 +168,7 @@ pub fn of(hub: &Hub) -> Status {
         config: hub.started.get().and_then(|started| started.config.as_ref()).map(|path| path.display().to_string()),
         on_demand: hub.started.get().is_some_and(|started| started.on_demand),
         draining: *hub.left.borrow() != Leaving::Nobody,
-        predecessor: hub.predecessor().map(|predecessor| predecessor.pid),
+        predecessor: hub.chain.predecessor().map(|predecessor| predecessor.before.pid),
         clients: clients(hub),
         pools: pools(hub),
         memory_bytes: hub.memory(),

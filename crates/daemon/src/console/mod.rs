@@ -15,6 +15,7 @@ use crate::limits::LOOK;
 use crate::orders::{Operator, Refusal};
 use crate::registry::Entered;
 use crate::replies::{self, CANCELLED, Ended, NOT_ALLOWED, PROTOCOL_VIOLATION};
+use crate::takeover::Order;
 use command::{Command, Table};
 use headrace_core::TransactionStatus;
 use headrace_io::Progress;
@@ -182,7 +183,11 @@ impl Console<'_> {
 
     async fn carry_out(&mut self, command: Command) -> Result<Option<Result<(), Failure>>, Ended> {
         let refused = |refusal: Refusal| {
-            let sqlstate = if matches!(refusal, Refusal::UnknownDatabase(_)) { "3D000" } else { "42704" };
+            let sqlstate = match refusal {
+                Refusal::UnknownDatabase(_) => "3D000",
+                Refusal::UnknownClient(_) => "42704",
+                Refusal::TakenOver(_) => "57P01",
+            };
             Failure::new(sqlstate, format!("headraced: {refusal}"))
         };
         let (hub, by) = (Arc::clone(self.hub), Operator::of_console(&self.entered.client));
@@ -203,7 +208,7 @@ impl Console<'_> {
             }
             Command::Set => Ok(()),
             Command::Reload => hub.read_again(&by).map_err(|what| Failure::new("F0000", format!("headraced: {what}"))),
-            Command::Pause(database) => match hub.pause(database.as_deref(), &by) {
+            Command::Pause(database) => match hub.order(Order::Pause(database.clone()), &by) {
                 Ok(()) => return self.wait(database.as_deref()).await,
                 Err(refusal) => Err(refused(refusal)),
             },
@@ -213,19 +218,20 @@ impl Console<'_> {
                 let is = if database.is_some() { "is not paused" } else { "is paused" };
                 Err(Failure::new("55000", format!("headraced: {what} {is}")))
             }
-            Command::Resume(database) => hub.resume(database.as_deref(), &by).map_err(refused),
-            Command::Reconnect(database) => hub.reconnect(database.as_deref(), &by).map_err(refused),
-            Command::Kill(database) => hub.kill(database.as_deref(), &by).map_err(refused),
-            Command::KillClient(number) => hub.kill_client(*number, &by).map_err(refused),
+            Command::Resume(database) => hub.order(Order::Resume(database.clone()), &by).map_err(refused),
+            Command::Reconnect(database) => hub.order(Order::Reconnect(database.clone()), &by).map_err(refused),
+            Command::Kill(database) => hub.order(Order::Kill(database.clone()), &by).map_err(refused),
+            Command::KillClient(number) => hub.kill_client(*number, &by).await.map_err(refused),
         };
         Ok(Some(done))
     }
 
-    /// Waits until the server connections of before are closed; `None` if the client leaves before.
+    /// Waits until the server connections of before are closed, those of older daemons included; `None` if the client
+    /// leaves before.
     async fn wait(&mut self, database: Option<&str>) -> Result<Option<Result<(), Failure>>, Ended> {
         let (hub, of) = (self.hub, &self.entered.client);
         let closed = async {
-            while hub.open_connections(database, true) > 0 {
+            while !hub.closing(database).await.is_empty() {
                 tokio::time::sleep(LOOK).await;
             }
         };

@@ -1,9 +1,9 @@
 //! The daemon that starts, and takes over from one that serves.
 
 use super::older::MOST_SOCKETS;
-use super::{Handed, Line, Order, UPGRADE};
+use super::{Answer, Handed, Line, Order, Question, UPGRADE};
 use crate::gate::Paused;
-use crate::limits::{FAREWELL, REQUEST_BYTES, TAKEOVER};
+use crate::limits::{ANSWER, FAREWELL, REQUEST_BYTES, TAKEOVER};
 use crate::lock;
 use rustix::io::{Errno, FdFlags, fcntl_setfd};
 use rustix::net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recvmsg};
@@ -17,6 +17,7 @@ use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 use tokio::io::{AsyncBufReadExt, AsyncWriteExt, BufReader, Interest};
 use tokio::net::UnixStream;
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -126,7 +127,7 @@ impl Offer {
     ///
     /// # Errors
     /// Another one was faster, or this one too slow.
-    pub async fn accept(mut self, pid: u32) -> Result<Option<(Arc<Predecessor>, Option<Paused>)>, String> {
+    pub async fn accept(mut self, before: Before) -> Result<Option<(Arc<Predecessor>, Option<Paused>)>, String> {
         if self.0.write_all(Line::Ready.text().as_bytes()).await.is_err() {
             // It has ended, or refused before.
         }
@@ -136,7 +137,7 @@ impl Offer {
         let read = timeout(TAKEOVER, reader.read_line(&mut line)).await;
         match read {
             Ok(Ok(read)) if read > 0 => match Line::read(&line) {
-                Some(Line::Yours(paused)) => Ok(Some((Predecessor::new(reader, writer, pid), paused))),
+                Some(Line::Yours(paused)) => Ok(Some((Predecessor::new(reader, writer, before), paused))),
                 _ => Err("another daemon has taken over before, or this one was not ready in time".to_owned()),
             },
             // It has ended without a word, and has left everything to this one.
@@ -146,54 +147,66 @@ impl Offer {
     }
 }
 
+/// What is known of the older daemon.
+#[derive(Clone, Debug)]
+pub struct Before {
+    /// Its process.
+    pub pid: u32,
+    /// The names of the databases of its configuration, and of those before it; `None` if it has not said.
+    pub databases: Option<Vec<String>>,
+}
+
 /// The daemon from which this one has taken over, as long as it has clients.
 #[derive(Debug)]
 pub struct Predecessor {
-    /// Its process.
-    pub pid: u32,
-    writer: tokio::sync::Mutex<OwnedWriteHalf>,
-    cancel_requests: Mutex<CancelRequests>,
-    /// What operators have ordered, in that order.
-    orders: mpsc::UnboundedSender<Order>,
+    /// What is known of it.
+    pub before: Before,
+    waiting: Mutex<Waiting>,
+    /// What it is sent, in this order.
+    lines: mpsc::UnboundedSender<Line>,
     /// True once it has forgotten the sockets.
     has_released: watch::Sender<bool>,
     is_gone: watch::Sender<bool>,
 }
 
-/// Cancel requests that it was sent.
+/// Who waits for an answer of it.
 #[derive(Debug, Default)]
-struct CancelRequests {
+struct Waiting {
     last: u64,
-    waiting: HashMap<u64, oneshot::Sender<()>>,
+    by_number: HashMap<u64, oneshot::Sender<Option<Answer>>>,
 }
 
 impl Predecessor {
-    fn new(reader: BufReader<OwnedReadHalf>, writer: OwnedWriteHalf, pid: u32) -> Arc<Self> {
-        let (orders, mut ordered) = mpsc::unbounded_channel();
-        let made = Arc::new(Self {
-            pid,
-            orders,
-            writer: tokio::sync::Mutex::new(writer),
-            cancel_requests: Mutex::default(),
+    fn new(reader: BufReader<OwnedReadHalf>, mut writer: OwnedWriteHalf, before: Before) -> Arc<Self> {
+        let (lines, mut made) = mpsc::unbounded_channel::<Line>();
+        tokio::spawn(async move {
+            while let Some(line) = made.recv().await {
+                // It may be gone, which is found out by the one who listens.
+                let _ = writer.write_all(line.text().as_bytes()).await;
+            }
+        });
+        let predecessor = Arc::new(Self {
+            before,
+            waiting: Mutex::default(),
+            lines,
             has_released: watch::Sender::new(false),
             is_gone: watch::Sender::new(false),
         });
-        tokio::spawn(Arc::clone(&made).listen(reader));
-        let of = Arc::downgrade(&made);
-        tokio::spawn(async move {
-            while let Some(order) = ordered.recv().await {
-                let Some(made) = of.upgrade() else { return };
-                made.say(Line::Order(order)).await;
-            }
-        });
-        made
+        tokio::spawn(Arc::clone(&predecessor).listen(reader));
+        predecessor
     }
 
     async fn listen(self: Arc<Self>, reader: BufReader<OwnedReadHalf>) {
+        let answered = |number: u64, answer: Option<Answer>| {
+            if let Some(waits) = lock(&self.waiting).by_number.remove(&number) {
+                let _ = waits.send(answer);
+            }
+        };
         let mut lines = reader.lines();
         while let Ok(Some(line)) = lines.next_line().await {
             match Line::read(&line) {
-                Some(Line::Done(number)) => drop(lock(&self.cancel_requests).waiting.remove(&number)),
+                Some(Line::Done(number)) => answered(number, None),
+                Some(Line::Said(number, answer)) => answered(number, Some(answer)),
                 Some(Line::Released) => drop(self.has_released.send_replace(true)),
                 _ => {}
             }
@@ -201,42 +214,54 @@ impl Predecessor {
         self.has_released.send_replace(true);
         self.is_gone.send_replace(true);
         // Who waits for an answer need not wait any longer.
-        lock(&self.cancel_requests).waiting.clear();
+        lock(&self.waiting).by_number.clear();
     }
 
-    async fn say(&self, line: Line) {
-        // It may be gone, which is found out by the one who listens.
-        let _ = self.writer.lock().await.write_all(line.text().as_bytes()).await;
+    fn say(&self, line: Line) {
+        // Without a receiver nobody is left for whom it would be.
+        let _ = self.lines.send(line);
+    }
+
+    /// Returns true if it may have a database of this name, or those before it.
+    pub fn may_have(&self, database: &str) -> bool {
+        self.before.databases.as_ref().is_none_or(|names| names.iter().any(|name| name == database))
     }
 
     /// This daemon accepts clients.
-    pub async fn serving(&self) {
-        self.say(Line::Serving).await;
+    pub fn serving(&self) {
+        self.say(Line::Serving);
     }
 
     /// Has it cancel what one of its clients runs, and waits until it has.
     pub async fn cancel(&self, process_id: i32, secret: i32) {
-        let (done, waits) = oneshot::channel();
+        self.answer(FAREWELL, |number| Line::Cancel { number, process_id, secret }).await;
+    }
+
+    /// Asks it; `None` if it has not answered in time, or has ended.
+    pub async fn ask(&self, question: Question) -> Option<Answer> {
+        self.answer(ANSWER, |number| Line::Ask(number, question)).await
+    }
+
+    async fn answer(&self, limit: Duration, line: impl FnOnce(u64) -> Line) -> Option<Answer> {
+        let (answered, waits) = oneshot::channel();
         let number = {
-            let mut cancel_requests = lock(&self.cancel_requests);
-            cancel_requests.last += 1;
-            let number = cancel_requests.last;
-            cancel_requests.waiting.insert(number, done);
+            let mut waiting = lock(&self.waiting);
+            waiting.last += 1;
+            let number = waiting.last;
+            waiting.by_number.insert(number, answered);
             number
         };
+        let _forgotten = Asked { number, of: self };
         if self.is_gone() {
-            lock(&self.cancel_requests).waiting.remove(&number);
-            return;
+            return None;
         }
-        self.say(Line::Cancel { number, process_id, secret }).await;
-        let _ = timeout(FAREWELL, waits).await;
-        lock(&self.cancel_requests).waiting.remove(&number);
+        self.say(line(number));
+        timeout(limit, waits).await.ok()?.ok()?
     }
 
     /// Has it do what an operator has ordered, for the clients that it has.
     pub fn order(&self, order: Order) {
-        // Without a receiver nobody is left for whom it would be.
-        let _ = self.orders.send(order);
+        self.say(Line::Order(order));
     }
 
     /// This daemon is itself taken over from: the older one is not to take the sockets back.
@@ -250,7 +275,7 @@ impl Predecessor {
     }
 
     async fn forget(&self, line: Line) {
-        self.say(line).await;
+        self.say(line);
         let mut released = self.has_released.subscribe();
         let _ = timeout(TAKEOVER, released.wait_for(|released| *released)).await;
     }
@@ -263,5 +288,17 @@ impl Predecessor {
     /// Waits until it has ended.
     pub async fn gone(&self) {
         let _ = self.is_gone.subscribe().wait_for(|gone| *gone).await;
+    }
+}
+
+/// Somebody waits for the answer to a question of this number.
+struct Asked<'a> {
+    number: u64,
+    of: &'a Predecessor,
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        lock(&self.of.waiting).by_number.remove(&self.number);
     }
 }

@@ -27,6 +27,8 @@ pub struct Successor {
     writer: Arc<Mutex<OwnedWriteHalf>>,
     /// The databases that it takes for paused.
     paused: Paused,
+    /// Its process, if the system knows it.
+    pub pid: Option<i32>,
 }
 
 /// What it has sent.
@@ -46,13 +48,14 @@ pub enum Said {
 pub async fn offer(stream: UnixStream, handed: Handed, sockets: Vec<OwnedFd>) -> Option<Successor> {
     let ready = async {
         send(&stream, &handed, &sockets).await.ok()?;
+        let pid = stream.peer_cred().ok().and_then(|peer| peer.pid());
         let (reader, writer) = stream.into_split();
         let mut lines = BufReader::new(reader).lines();
         let writer = Arc::new(Mutex::new(writer));
         let limit = timeout(TAKEOVER, lines.next_line()).await;
         match limit {
             Ok(Ok(Some(line))) if Line::read(&line) == Some(Line::Ready) => {
-                Some(Successor { lines, writer, paused: handed.paused.clone() })
+                Some(Successor { lines, writer, paused: handed.paused.clone(), pid })
             }
             Ok(_) => None,
             Err(_) => {
@@ -140,7 +143,14 @@ impl Successor {
                         let _ = write(&writer, &Line::Done(number)).await;
                     });
                 }
-                Some(Line::Order(order)) => hub.carry_out(order, &Operator::of_successor()),
+                Some(Line::Order(order)) => hub.carry_out(&order, &Operator::of_successor()),
+                Some(Line::Ask(number, question)) => {
+                    let (hub, writer) = (Arc::clone(hub), Arc::clone(&self.writer));
+                    tokio::spawn(async move {
+                        let answer = hub.answer(question, &Operator::of_successor()).await;
+                        let _ = write(&writer, &Line::Said(number, answer)).await;
+                    });
+                }
                 _ => {}
             }
         }
