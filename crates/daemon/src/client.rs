@@ -5,6 +5,7 @@ use crate::hub::{ConnectRequest, Hub, Lending, TARGET};
 use crate::limits::FAREWELL;
 use crate::log::Rate;
 use crate::login::Admission;
+use crate::postgres::relay::says_goodbye;
 use crate::postgres::session;
 use crate::registry::{self, ClientInfo};
 use crate::replies::{self, CANCELLED, Ended, NOT_ALLOWED, PROTOCOL_VIOLATION, TOO_MANY_CLIENTS};
@@ -373,6 +374,9 @@ impl Client {
                 moved = self.stream.exchange(&mut self.buffers, reads) => {
                     match moved {
                         Ok(Progress::Eof) if self.has_sent_more() => return Some(needed.await),
+                        Err(_) if self.has_sent_more() && says_goodbye(self.buffers.read_buffer.unread()) => {
+                            return Some(needed.await);
+                        }
                         Ok(Progress::Eof) | Err(_) => return None,
                         Ok(_) => {}
                     }

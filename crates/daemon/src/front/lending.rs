@@ -4,7 +4,7 @@ use super::backend::Backend;
 use super::cancelling::cancel_until;
 use super::portal::Portal;
 use super::replies::Failure;
-use super::requests::{READ_AHEAD, all, has_executed, has_left};
+use super::requests::{READ_AHEAD, all, has_executed};
 use super::server::Lent;
 use super::session::FrontSession;
 use super::transactions::Block;
@@ -29,11 +29,12 @@ impl<B: Backend> FrontSession<'_, B> {
             self.clock = self.hub.clock(&self.pool);
         }
         self.of.set_activity(Activity::Waiting);
-        let (client, pool) = (&mut *self.client, Arc::clone(&self.pool));
-        spare::give_back_but_request(&mut client.buffers);
+        let pool = Arc::clone(&self.pool);
+        spare::give_back_but_request(&mut self.client.buffers);
         let lending = pool.lend(TrafficClass::Interactive);
         tokio::pin!(lending);
         let lent = loop {
+            let client = &mut *self.client;
             let reads = client.buffers.read_buffer.unread().len() < READ_AHEAD;
             tokio::select! {
                 biased;
@@ -43,8 +44,8 @@ impl<B: Backend> FrontSession<'_, B> {
                     let what = "headraced: the request was cancelled while it waited for a session";
                     return Ok(Err(Failure::new(CANCELLED, what)));
                 }
-                moved = client.stream.exchange(&mut client.buffers, reads) => {
-                    if has_left(&moved) {
+                moved = client.stream.exchange(&mut client.buffers, reads), if !self.is_gone => {
+                    if self.has_left(&moved) {
                         return Err(self.client_has_left());
                     }
                 }

@@ -18,6 +18,7 @@ use crate::limits::FRONT_HELD_BYTES;
 use crate::limits::FRONT_PASSED_ON_BYTES;
 use crate::limits::RESET_TIMEOUT;
 use crate::lock;
+use crate::postgres::relay::says_goodbye;
 use crate::replies::Ended;
 use headrace_connection::Connection;
 use headrace_core::{
@@ -125,6 +126,10 @@ impl<B: Backend> FrontSession<'_, B> {
         }
         let slot = watched.cloned().or_else(|| self.queue.front().map(|item| item.running.slot.clone()));
         let has_room = !is_full(&self.client.buffers);
+        if self.is_gone && (!has_room || slot.is_none()) {
+            // Nobody reads the rest.
+            return Ok(true);
+        }
         let first = self.first_to_expire(slot.is_some(), slot.is_none() && has_room);
         let client = &mut *self.client;
         // A message that is not complete is read to its end, if nothing else keeps it from being handled.
@@ -144,7 +149,7 @@ impl<B: Backend> FrontSession<'_, B> {
                 }
             };
             return tokio::select! {
-                moved = moved => Ok(has_left(&moved)),
+                moved = moved => Ok(self.has_left(&moved)),
                 ended = leaving::due(&mut left), if is_idle => Err(ended),
                 what = self.timer.expired(first) => Err(what.ended()),
                 ended = self.of.killed() => Err(ended),
@@ -167,7 +172,7 @@ impl<B: Backend> FrontSession<'_, B> {
                 driven.map_err(|fatal| server_lost(&fatal))?;
                 Ok(false)
             }
-            moved = client.stream.exchange(&mut client.buffers, reads) => Ok(has_left(&moved)),
+            moved = client.stream.exchange(&mut client.buffers, reads), if !self.is_gone => Ok(self.has_left(&moved)),
             () = self.of.interrupt.notified(), if self.cancelling.is_none() => {
                 self.cancelling = Some(Instant::now());
                 Ok(false)
@@ -179,6 +184,15 @@ impl<B: Backend> FrontSession<'_, B> {
             what = self.timer.expired(first) => Err(what.ended()),
             ended = self.of.killed() => Err(ended),
         }
+    }
+
+    /// Returns true if the client is not there any more, and nothing of what it has sent is to be executed.
+    pub(super) fn has_left(&mut self, moved: &Result<Progress, Fatal>) -> bool {
+        if !matches!(moved, Ok(Progress::Eof) | Err(_)) {
+            return false;
+        }
+        self.is_gone = self.leaving || says_goodbye(self.client.buffers.read_buffer.unread());
+        !self.is_gone
     }
 
     /// Moves what has come to the client.
@@ -472,10 +486,6 @@ pub(super) fn plain() -> Plan {
         only_columns: false,
         reads: false,
     }
-}
-
-pub(super) fn has_left(moved: &Result<Progress, Fatal>) -> bool {
-    matches!(moved, Ok(Progress::Eof) | Err(_))
 }
 
 /// Moves messages of the first request, up to its limit.

@@ -65,6 +65,8 @@ pub(super) struct FrontSession<'a, B: Backend> {
     pub(super) describing: Option<String>,
     /// The client has said goodbye.
     pub(super) leaving: bool,
+    /// It is not there any more, and has said goodbye after all that is still executed.
+    pub(super) is_gone: bool,
     /// How long the client may take.
     pub(super) clock: Clock,
     pub(super) timer: Timer,
@@ -123,6 +125,7 @@ pub async fn serve<B: Backend>(
         isolation: None,
         describing: None,
         leaving: false,
+        is_gone: false,
     };
     session.pool.stats.logins.add(1);
     session.welcome(settings, key);

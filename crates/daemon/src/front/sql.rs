@@ -137,6 +137,9 @@ impl<'a> Tokens<'a> {
 
 /// Where the statements of a text of the simple protocol are; empty ones are left out, unless there is no semicolon. The
 /// body of a routine has semicolons of its own, so the statement that makes one is the last.
+///
+/// Each of several is read again when its turn comes ([`statement`]): the tokens of all would take many times the memory of
+/// the text as long as it is executed, and a SET may have changed how the rest is read.
 pub fn statements(dialect: &dyn Dialect, sql: &str) -> VecDeque<Range<usize>> {
     // One, whatever it is, which is not read for this alone.
     if !sql.is_empty() && !sql.contains(';') {

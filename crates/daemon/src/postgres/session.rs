@@ -71,6 +71,7 @@ pub async fn serve(
         affinity: RuntimeAffinity::default(),
         adapting: false,
         leaving: false,
+        is_gone: false,
         held: 0,
         sent_before: 0,
         asked: false,
@@ -184,6 +185,8 @@ struct ClientSession {
     adapting: bool,
     /// The client has said goodbye after requests that were not answered yet.
     leaving: bool,
+    /// It is not there any more, and has said goodbye after all that is still executed.
+    is_gone: bool,
     /// Bytes of its buffer that count for the memory of all clients.
     held: usize,
     /// Position in the stream to the server when it was lent.
@@ -230,7 +233,9 @@ impl ClientSession {
             if self.adapting && !self.relay.adapts() {
                 self.can_be_cancelled().await;
             }
-            if self.leaving && self.lent.as_ref().is_none_or(|_| self.relay.has_all_replies()) {
+            // In the middle of its data a COPY fails.
+            let is_over = |lent: &Lent| self.relay.has_all_replies() || lent.server.state.is_copying_in();
+            if self.leaving && self.lent.as_ref().is_none_or(is_over) {
                 return Ok(Stopped::ClientLeft);
             }
             if self.relay.owes_nothing() {
@@ -416,6 +421,10 @@ impl ClientSession {
         let first = self.first_to_expire();
         let client = &mut self.client;
         let room_to_client = !is_full(&client.buffers);
+        if self.is_gone && (self.lent.is_none() || !room_to_client) {
+            // Nobody reads the rest. A server that cannot send it ends the request, too.
+            return Step::ClientLeft;
+        }
         let Some(lent) = &mut self.lent else {
             return tokio::select! {
                 moved = client.receive() => of_client(moved),
@@ -430,7 +439,13 @@ impl ClientSession {
         let may_ask =
             idle && !self.asked && self.pool.mode != PoolMode::Session && self.relay.can_ask(&lent.server.state);
         tokio::select! {
-            moved = client.stream.exchange(&mut client.buffers, room_to_server) => of_client(moved),
+            moved = client.stream.exchange(&mut client.buffers, room_to_server), if !self.is_gone => match moved {
+                Ok(Progress::Eof) | Err(_) if self.leaving || self.relay.ends_in_goodbye(&client.buffers.read_buffer) => {
+                    self.is_gone = true;
+                    Step::Moved
+                }
+                moved => of_client(moved),
+            },
             moved = lent.server.stream.exchange(&mut lent.server.buffers, room_to_client) => match moved {
                 Ok(Progress::Eof) => Step::ServerLost(Fatal::end_of_input()),
                 Ok(_) => Step::Moved,

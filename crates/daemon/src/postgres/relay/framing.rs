@@ -2,6 +2,7 @@
 
 use super::Refused;
 use crate::limits::WHOLE_MESSAGE;
+use headrace_postgres::messages::tag::frontend;
 
 /// The tag of a message and its length with the tag; `None` if its header has not been received.
 pub(super) fn client_header(bytes: &[u8]) -> Result<Option<(u8, usize)>, Refused> {
@@ -11,6 +12,19 @@ pub(super) fn client_header(bytes: &[u8]) -> Result<Option<(u8, usize)>, Refused
         return Err(Refused::Malformed(format!("a message has the impossible length {length}")));
     }
     Ok(Some((tag, length + 1)))
+}
+
+/// Returns true if messages that were received end in a goodbye: the client waits for nothing more, and what it has sent
+/// before that is executed whether or not it is still there, as PostgreSQL does.
+pub fn says_goodbye(mut received: &[u8]) -> bool {
+    while let Ok(Some((tag, length))) = client_header(received) {
+        match received.get(length..) {
+            Some(_) if tag == frontend::TERMINATE => return true,
+            Some(rest) => received = rest,
+            None => return false,
+        }
+    }
+    false
 }
 
 /// A name that ends with a zero byte, and what follows.
@@ -37,5 +51,20 @@ pub(super) fn bind_names(bytes: &[u8], length: usize) -> Result<Option<(Vec<u8>,
             Err(Refused::Malformed("a Bind message is too short".into()))
         }
         None => Ok(None),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn goodbye_is_found_behind_whole_messages_only() {
+        let (sync, goodbye) = (b"S\0\0\0\x04", b"X\0\0\0\x04");
+        assert!(says_goodbye(goodbye) && says_goodbye(&[&sync[..], &sync[..], &goodbye[..]].concat()));
+        assert!(!says_goodbye(&[&sync[..], &goodbye[..4]].concat()));
+        for other in [&b""[..], sync, b"Q\0\0\0\x0aX\0\0\0\x04", b"Q\0\0\0\0X\0\0\0\x04", b"d\xff\xff\xff\xffX"] {
+            assert!(!says_goodbye(other), "{other:?}");
+        }
     }
 }

@@ -80,7 +80,13 @@ impl Relay {
                     self.waits_for_replies = true;
                     return Ok(Then::Wait);
                 }
-                Outcome::Terminate => return Ok(Then::Terminate),
+                Outcome::Terminate => {
+                    // The server has executed what has come without Sync, too, and answers only if it is told to.
+                    if self.group.is_open() && !self.in_flight.replies.is_empty() {
+                        frontend::flush(output.tail());
+                    }
+                    return Ok(Then::Terminate);
+                }
             }
         }
         Ok(Then::Wait)

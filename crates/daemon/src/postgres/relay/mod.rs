@@ -42,6 +42,7 @@ pub use attempt::TRANSITIONS as ATTEMPT_TRANSITIONS;
 use borrowing::{Need, need};
 use client::Client;
 use expected::Expected;
+pub use framing::says_goodbye;
 pub use group::TRANSITIONS;
 use group::{Event, Group};
 use headrace_core::{ReadBuffer, TransactionStatus};
@@ -194,6 +195,11 @@ impl Relay {
     /// Returns true if the client has said goodbye, while it has no server connection.
     pub fn says_goodbye(&self, input: &ReadBuffer) -> bool {
         self.to_server.is_none() && input.unread().first() == Some(&frontend::TERMINATE)
+    }
+
+    /// Returns true if all that the client will ever send was received: it is gone, and this ends in its goodbye.
+    pub fn ends_in_goodbye(&self, input: &ReadBuffer) -> bool {
+        input.unread().get(self.to_server.left()..).is_some_and(says_goodbye)
     }
 
     /// Returns true if the server owes nothing, so that the connection can be lent to another client.

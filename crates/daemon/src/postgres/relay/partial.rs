@@ -25,6 +25,14 @@ impl Partial {
         matches!(self, Self::None)
     }
 
+    /// The number of bytes that are to come.
+    pub fn left(&self) -> usize {
+        match self {
+            Self::None => 0,
+            Self::PassOn(left) | Self::Skip(left) => *left,
+        }
+    }
+
     /// Handles what was received of it. Returns true if that is all.
     pub fn go_on(&mut self, input: &mut ReadBuffer, output: &mut WriteBuffer) -> bool {
         if let Self::PassOn(left) = self {

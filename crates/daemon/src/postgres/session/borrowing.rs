@@ -107,9 +107,12 @@ impl ClientSession {
             tokio::select! {
                 biased;
                 found = &mut needed => return Ok(Ok(found)),
-                moved = client.stream.exchange(&mut client.buffers, reads) => {
+                moved = client.stream.exchange(&mut client.buffers, reads), if !self.is_gone => {
                     if let Ok(Progress::Eof) | Err(_) = moved {
-                        return Ok(Err(Borrowed::ClientLeft));
+                        if !self.relay.ends_in_goodbye(&client.buffers.read_buffer) {
+                            return Ok(Err(Borrowed::ClientLeft));
+                        }
+                        self.is_gone = true;
                     }
                 }
                 () = of.interrupt.notified() => {
