@@ -192,3 +192,22 @@ def test_statement_of_others_whose_table_is_locked_can_be_cancelled(daemon: Daem
             holder.rollback()
             assert sqlstates(client.ask(request_)) == []
         admin.execute("drop table locked")
+
+
+def test_new_clients_are_told_what_is_wrong_with_a_text_whose_types_are_gone(
+    daemon: Daemon, server: PostgresServer
+) -> None:
+    """Describe does not notice it: no row is returned. Bind does, and the next client has the text parsed."""
+    text = "insert into typed values (1, $1)"
+    with headrace.connect(server.url, autocommit=True) as admin:
+        admin.executescript("create type gone as enum ('x'); create table typed (a int, b gone)")
+        try:
+            with Client.local(daemon.socket, user="me", database="one") as first:
+                assert sqlstates(first.ask(parse("s", text) + bind("s", "x") + EXECUTE + SYNC)) == []
+                admin.executescript("drop type gone cascade")
+                assert sqlstates(first.ask(bind("s", "x") + EXECUTE + SYNC)) == ["XX000"], "as on the server itself"
+            for _ in range(2):
+                with Client.local(daemon.socket, user="me", database="one") as new:
+                    assert sqlstates(new.ask(parse("s", text) + bind("s", "x") + EXECUTE + SYNC)) == ["42601"]
+        finally:
+            admin.executescript("drop table typed; drop type if exists gone")

@@ -90,6 +90,42 @@ def test_setting_of_a_transaction_is_not_that_of_other_texts(daemon: Daemon) -> 
         assert values(one.ask(run("s", sql))) == ["2024-06-01 00:00:00"]
 
 
+def test_setting_that_a_function_changes_is_not_that_of_other_texts(daemon: Daemon, server: PostgresServer) -> None:
+    """The server says it only at the end of the request, when the next one has been sent."""
+    sql = "select '2024-06-01'::timestamptz at time zone 'UTC'"
+    utc, tokyo = "2024-06-01 00:00:00", "2024-05-31 15:00:00"
+    unsynced = parse("", "select zoned(false)") + bind("") + EXECUTE
+    cases = {
+        "next request": (query("select zoned(false)") + run("s", sql), 2, tokyo),
+        "same group": (unsynced + run("s", sql), 1, tokyo),
+        "procedure": (query("call zone_all()") + run("s", sql), 2, tokyo),
+        "trigger": (query("insert into zoned_rows values (1)") + run("s", sql), 2, tokyo),
+        "local": (query("begin; select zoned(true)") + run("s", sql) + query("commit") + run("t", sql), 4, utc),
+        "rolled back": (query("begin; select zoned(false)") + query("rollback") + run("s", sql), 3, utc),
+        "unnamed": (query("select zoned(false)") + run("", sql), 2, tokyo),
+    }
+    with headrace.connect(server.url, autocommit=True) as admin:
+        admin.executescript(
+            "create function zoned(only_local bool) returns text language sql as"
+            " $$ select set_config('TimeZone', 'Asia/Tokyo', only_local) $$;"
+            "create procedure zone_all() language sql as $$ select zoned(false) $$;"
+            "create table zoned_rows (a int);"
+            "create function zoned_row() returns trigger language plpgsql as"
+            " $$ begin perform zoned(false); return new; end $$;"
+            "create trigger zoned before insert on zoned_rows for each row execute function zoned_row()"
+        )
+        try:
+            for name, (sent, answers, expected) in cases.items():
+                with client(daemon, TimeZone="UTC") as one:
+                    assert values(one.ask(sent, answers))[-1] == expected, name
+                with client(daemon, TimeZone="UTC") as two:
+                    assert values(two.ask(run("s", sql))) == [utc], name
+        finally:
+            admin.executescript(
+                "drop table zoned_rows; drop function zoned_row; drop procedure zone_all; drop function zoned"
+            )
+
+
 def test_statement_of_a_session_of_its_own_is_nobody_elses(daemon: Daemon) -> None:
     sql = "select null = null"
     with client(daemon) as other:

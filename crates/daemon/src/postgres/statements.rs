@@ -314,6 +314,16 @@ impl OnServer {
         self.used.remove(&id);
     }
 
+    /// Whether it is there, with a name, for somebody who does not use it.
+    pub fn contains(&self, id: u64) -> bool {
+        self.used.contains_key(&id)
+    }
+
+    /// Those with a name.
+    pub fn ids(&self) -> impl Iterator<Item = u64> {
+        self.used.keys().copied()
+    }
+
     /// None with a name are there any more.
     pub fn clear(&mut self) {
         self.used.clear();

@@ -1,8 +1,10 @@
 //! Settings that are set back.
 
-use crate::relay::{Pair, completed, replies, say, texts};
-use headrace_daemon::postgres::relay::{Relay, Then};
+use crate::relay::{Pair, TEXT, completed, is_parsed, replies, say, texts};
+use headrace_daemon::postgres::relay::{Relay, ServerState, Then};
 use headrace_daemon::postgres::statements::Catalog;
+use headrace_postgres::messages::frontend;
+use headrace_postgres::messages::tag::backend;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -122,4 +124,77 @@ fn discard_all_leaves_the_unnamed_statement_its_session() {
         pair.answer(&[replies(b"2"), completed("DISCARD ALL", b'I')[..17].to_vec()].concat());
         assert_eq!(pair.relay.pinned().is_some(), keeps);
     }
+}
+
+/// ParameterStatus of the time zone.
+fn zone(zone: &str) -> Vec<u8> {
+    let mut out = Vec::new();
+    frontend::message(&mut out, backend::PARAMETER_STATUS, |out| {
+        out.extend_from_slice(format!("TimeZone\0{zone}\0").as_bytes());
+    });
+    out
+}
+
+#[test]
+fn statement_that_was_parsed_by_a_setting_that_no_text_shows_is_nobodys() {
+    // What is sent in one write, and its answer: a function has set the time zone before the text is parsed, or after.
+    let parsed = || say().parse("s", TEXT);
+    let (tokyo, query) = (zone("Asia/Tokyo"), || say().query("select f()"));
+    let cases = [
+        (
+            "in the next group",
+            [query().0, parsed().sync().0].concat(),
+            [replies(b"TDC"), tokyo.clone(), replies(b"ZI1ZI")].concat(),
+        ),
+        (
+            "in the same group",
+            say().parse("", "select f()").bind("").execute().parse("s", TEXT).sync().0,
+            [replies(b"12DC1"), tokyo.clone(), replies(b"ZI")].concat(),
+        ),
+        (
+            "in a transaction",
+            [say().query("begin").0, query().0, parsed().sync().0, say().query("commit").0].concat(),
+            [replies(b"CZTDC"), tokyo, replies(b"ZT1ZTC"), zone("UTC"), replies(b"ZI")].concat(),
+        ),
+    ];
+    for (name, said, answer) in cases {
+        let catalog = Arc::new(Catalog::default());
+        let new = || Relay::new(Arc::clone(&catalog), BTreeMap::from([("TimeZone".into(), "UTC".into())]));
+        let mut pair = Pair { relay: new(), ..Pair::new(&catalog) };
+        assert_eq!(pair.client(&said), Ok(Then::Wait));
+        pair.answer(&answer);
+        assert!(pair.relay.is_settled(&pair.server), "{name}");
+        pair.sent();
+        pair.relay = new();
+        assert!(is_parsed(&mut pair, "s"), "{name}");
+    }
+}
+
+#[test]
+fn unnamed_statement_is_parsed_by_the_settings_of_now() {
+    let catalog = Arc::new(Catalog::default());
+    let new = || Relay::new(Arc::clone(&catalog), BTreeMap::from([("TimeZone".into(), "UTC".into())]));
+    let mut pair = Pair { relay: new(), ..Pair::new(&catalog) };
+    assert_eq!(pair.client(&say().parse("", TEXT).sync().0), Ok(Then::Wait));
+    pair.answer(&replies(b"1ZI"));
+    // A Query would end the unnamed statement.
+    let set = say().parse("set", "set timezone to 'Asia/Tokyo'").bind("set").execute().sync();
+    assert_eq!(pair.client(&set.0), Ok(Then::Wait));
+    pair.answer(&[replies(b"12C"), zone("Asia/Tokyo"), replies(b"ZI")].concat());
+    // Another session, where it is parsed anew.
+    pair.server = ServerState::new(BTreeMap::from([("TimeZone".into(), "Asia/Tokyo".into())]), 2);
+    pair.sent();
+    assert_eq!(pair.client(&say().bind("").execute().sync().0), Ok(Then::Wait));
+    assert_eq!(texts(&pair.sent()), [TEXT, "B", "E", "S"]);
+    pair.answer(&replies(b"12CZI"));
+    // Whoever has had it by the first settings does not find it there.
+    pair.relay = new();
+    pair.server.parameters.insert("TimeZone".into(), "UTC".into());
+    let mut other = Pair { relay: new(), ..Pair::new(&catalog) };
+    assert_eq!(other.client(&say().parse("", TEXT).sync().0), Ok(Then::Wait));
+    other.answer(&replies(b"1ZI"));
+    other.server = pair.server;
+    other.sent();
+    assert_eq!(other.client(&say().bind("").execute().sync().0), Ok(Then::Wait));
+    assert_eq!(texts(&other.sent()), [TEXT, "B", "E", "S"]);
 }

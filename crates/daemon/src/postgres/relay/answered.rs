@@ -18,6 +18,9 @@ const MANY_PORTALS: &str = "many portals";
 /// SQLSTATE of a statement that is not there: `invalid_sql_statement_name`.
 const NO_SUCH_STATEMENT: &str = "26000";
 
+/// SQLSTATE of what the server itself does not expect: `internal_error`.
+const INTERNAL_ERROR: &str = "XX000";
+
 /// Errors that are counted by SQLSTATE while a server connection is lent.
 const ERRORS: usize = 64;
 
@@ -27,6 +30,7 @@ impl Relay {
         match self.in_flight.replies.pop() {
             Some(Expected::Parse { statement, change, .. }) => {
                 self.in_flight.altered(statement);
+                self.in_flight.parsed(statement);
                 let shown = change.is_some();
                 change.into_iter().for_each(|change| self.client.names.done(change));
                 Ok(shown)
@@ -137,7 +141,11 @@ impl Relay {
             // It could not be set again.
             self.keep_for_good("a setting that is not in UTF-8");
         }
+        let before = self.client.settings.certain().cloned();
         let shown = self.client.settings.reported(&name, &value, server.status == TransactionStatus::Idle);
+        if before.is_some_and(|before| before != *self.client.settings.meaning()) {
+            self.in_flight.forget_parsed(server);
+        }
         if self.client.settings.name_temporary_schema() {
             self.client.pinned.get_or_insert(TEMPORARY_TABLE);
         }
@@ -185,6 +193,7 @@ impl Relay {
             _ => return Err(unexpected(backend::READY_FOR_QUERY)),
         }
         server.status = transaction_status(body)?;
+        self.in_flight.is_ready();
         self.in_flight.deallocating = None;
         self.in_flight.creates &= !self.in_flight.replies.is_empty();
         if server.status == TransactionStatus::Idle {
@@ -264,6 +273,15 @@ impl Relay {
             && error.field(headrace_postgres::messages::tag::field::ROUTINE) == "RevalidateCachedQuery"
         {
             self.does_not_fit(statement, server);
+        } else if let Some(Expected::Bind(portal)) = self.in_flight.replies.front()
+            && let Some(statement) = &portal.statement
+            && error.sqlstate() == INTERNAL_ERROR
+        {
+            // The type of a parameter is not there any more. Describe does not notice it where no row is returned: whoever
+            // prepares the text from now on is told by the server what is wrong with it.
+            self.catalog.forget(statement);
+            server.prepared.remove(statement.id());
+            server.stale.push(statement.id());
         } else if let Some(statement) = asked
             && error.sqlstate() == NO_SUCH_STATEMENT
         {

@@ -12,8 +12,9 @@
 //!
 //! An error that says nothing of the statement (a cancelled query, a lock that was not available) is the client's.
 //!
-//! Not in the table: a group whose Parse and Describe are to be answered before the client goes on. It would have to be
-//! told what was never asked for.
+//! Not in the table: a group whose Parse and Describe are to be answered before the client goes on, as one with Flush
+//! is. It would have to be told what was never asked for. Nor one with Close, which ends a statement or portal that would
+//! have to be there again when the group is repeated. Both ask separately, and wait.
 
 use super::framing::{bind_names, client_header, name_of};
 use crate::limits::{ATTEMPT_BYTES, ATTEMPT_MESSAGES};

@@ -116,20 +116,25 @@ impl Relay {
         if self.client.names.get(name).is_some() {
             return false;
         }
-        let statement = self.statement(body);
+        let statement = match &self.validated {
+            // It is what was asked for.
+            Some(validated) if *validated.body == *body && self.fits(validated) => Arc::clone(validated),
+            _ => self.statement(body),
+        };
         // The daemon's own SETs may be under way.
         let owes_own_alone = self.in_flight.replies.iter().all(|expected| expected.is_put_in() || expected.is_own());
         let is_first = !self.group.is_open() && owes_own_alone && server.status == TransactionStatus::Idle;
         let is_others =
             is_first && server.prepared.has(statement.id()) && !self.client.closed.contains(&statement.id());
-        if is_others && self.validated != Some(statement.id()) {
+        let is_validated = self.validated.as_ref().is_some_and(|validated| validated.id() == statement.id());
+        if is_others && !is_validated {
             let is_plain = is_plain(&statement.facts) && !self.refuses_transactions;
             let group = if is_plain { whole_group(received, name) } else { None };
             self.send(client::DESCRIBE, statement.name(), output);
             if let Some(group) = group.filter(|group| output.len() + 2 * group.len() < WRITE_BUFFER_HIGH_BYTES) {
                 self.attempt.ask(group);
                 self.expect(Expected::Check(Arc::clone(&statement)));
-                self.validated = Some(statement.id());
+                self.validated = Some(Arc::clone(&statement));
                 self.found = Some(statement);
                 return false;
             }

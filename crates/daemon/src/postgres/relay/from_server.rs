@@ -111,7 +111,7 @@ impl Relay {
             backend::READY_FOR_QUERY => {
                 if let Some(Expected::Validation(statement)) = self.in_flight.replies.pop() {
                     // If it does not fit, the server connection has it no more.
-                    self.validated = Some(statement.id()).filter(|id| server.prepared.has(*id));
+                    self.validated = Some(statement).filter(|statement| server.prepared.has(statement.id()));
                 }
                 server.status = transaction_status(body)?;
             }

@@ -1,9 +1,9 @@
 //! What is under way between a client and the server connection that it is lent.
 
 use super::ServerState;
-use super::expected::Replies;
+use super::expected::{Expected, Replies};
 use super::portals::Portals;
-use crate::limits::KEPT_ENTRIES;
+use crate::limits::{KEPT_ENTRIES, PARSED};
 use crate::postgres::description::Description;
 use crate::postgres::statements::{ById, PreparedStatement};
 use std::sync::Arc;
@@ -16,6 +16,9 @@ pub struct InFlight {
     pub replies: Replies,
     /// Statements whose Parse or Close was not answered, the group of the last one, and how many there are.
     altered: ById<(u64, usize)>,
+    /// Statements whose Parse was answered since the last ReadyForQuery: only before the next one the server says by which
+    /// settings it has read them.
+    parsed: Parsed,
     /// The portals that are bound.
     pub portals: Portals,
     /// Portals of statements after whose execution nothing is passed on before that was answered.
@@ -34,12 +37,23 @@ pub struct InFlight {
     pub parameters: Vec<u8>,
 }
 
+/// Statements that were parsed.
+#[derive(Debug, Default)]
+struct Parsed {
+    ids: Vec<u64>,
+    /// There were others.
+    are_more: bool,
+}
+
 impl InFlight {
     /// Nothing is under way, and the client has no server connection: tables that have grown are not kept for it.
     pub fn give_memory_back(&mut self) {
         self.replies.give_memory_back();
         if self.portals.capacity() > KEPT_ENTRIES {
             self.portals = Portals::default();
+        }
+        if self.parsed.ids.capacity() > KEPT_ENTRIES {
+            self.parsed = Parsed::default();
         }
         if self.altered.is_empty() && self.altered.capacity() > KEPT_ENTRIES {
             self.altered = ById::default();
@@ -58,6 +72,43 @@ impl InFlight {
             *count -= 1;
             if *count == 0 {
                 self.altered.remove(&id);
+            }
+        }
+    }
+
+    /// The server has parsed a statement.
+    pub fn parsed(&mut self, id: u64) {
+        match self.parsed.ids.len() < PARSED {
+            true => self.parsed.ids.push(id),
+            false => self.parsed.are_more = true,
+        }
+    }
+
+    /// The server is ready: what it reads from now on has the settings that it has reported, unless they change.
+    pub fn is_ready(&mut self) {
+        self.parsed.ids.clear();
+        self.parsed.are_more = false;
+    }
+
+    /// The server has reported that a setting is another one, which nothing in the texts has shown: what it has parsed
+    /// since it was ready, and what is under way, may be read by the one or the other. Nobody gets it from now on.
+    pub fn forget_parsed(&mut self, server: &mut ServerState) {
+        let sent = self.replies.iter().filter_map(|expected| match expected {
+            Expected::Parse { statement, .. } => Some(*statement),
+            _ => None,
+        });
+        let mut ids: Vec<u64> = self.parsed.ids.drain(..).chain(sent).collect();
+        if std::mem::take(&mut self.parsed.are_more) {
+            ids.extend(server.prepared.ids());
+            server.prepared.set_unnamed(None);
+        }
+        for id in ids {
+            if server.prepared.is_unnamed(id) {
+                server.prepared.set_unnamed(None);
+            }
+            if server.prepared.contains(id) {
+                server.prepared.remove(id);
+                server.stale.push(id);
             }
         }
     }

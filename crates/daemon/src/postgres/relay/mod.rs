@@ -24,6 +24,7 @@ mod from_client;
 mod from_server;
 mod group;
 mod in_flight;
+mod name_hash;
 mod names;
 mod partial;
 mod passing_over;
@@ -109,8 +110,8 @@ pub struct Relay {
     to_client: Partial,
     /// The statement for the text of the Parse that is next.
     found: Option<Arc<PreparedStatement>>,
-    /// The number of the statement that the server has just found to fit the tables, for the Parse that is next.
-    validated: Option<u64>,
+    /// The statement that the server has just found to fit the tables, for the Parse that is next.
+    validated: Option<Arc<PreparedStatement>>,
     attempt: Attempt,
     waits_for_replies: bool,
     /// What has happened since it was taken last.

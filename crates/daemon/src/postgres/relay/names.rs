@@ -3,11 +3,11 @@
 //! A message that the server has not answered yet may be skipped, because of an error in one before it. So what it does
 //! to a name is kept apart until its reply has come.
 
+use super::name_hash::ByName;
 use crate::limits::STATEMENT_NAME_BYTES;
 use crate::postgres::counted::Counted;
 use crate::postgres::description::Description;
 use crate::postgres::statements::PreparedStatement;
-use std::collections::HashMap;
 use std::sync::Arc;
 
 /// What a message does to a name: it gives it to a statement, or takes it from one.
@@ -21,8 +21,8 @@ pub struct Change {
 #[derive(Debug, Default)]
 pub struct Names {
     /// As the server's replies have left them.
-    known: HashMap<Vec<u8>, Named>,
-    changing: HashMap<Vec<u8>, Changing>,
+    known: ByName<Named>,
+    changing: ByName<Changing>,
     /// The same of the unnamed statement, which ends with each Query.
     unnamed: Option<Named>,
     unnamed_changing: Option<Changing>,
@@ -130,7 +130,7 @@ impl Names {
             self.changing.remove(name);
             if self.changing.is_empty() {
                 // An idle client has no memory for it.
-                self.changing = HashMap::new();
+                self.changing = ByName::default();
             }
         }
     }

@@ -87,7 +87,7 @@ impl Relay {
             let taken = self.prepare(name, taken, server, output);
             return self.parse_refused(name, &taken, statement, output);
         }
-        if self.client.closed.remove(&statement.id()) {
+        if !self.client.closed.is_empty() && self.client.closed.remove(&statement.id()) {
             self.catalog.forget(&statement);
             statement = self.statement(body);
         }
@@ -97,7 +97,7 @@ impl Relay {
                 let refused = own(body);
                 return self.parse_refused(name, &statement, refused, output);
             }
-            if validated == Some(statement.id()) {
+            if validated.is_some_and(|validated| validated.id() == statement.id()) {
                 self.counters.spared += 1;
                 let change = self.changes(Change { name: name.to_vec(), to: Some(statement) });
                 return self.expect(Expected::Made(backend::PARSE_COMPLETE, change));
@@ -207,7 +207,7 @@ impl Relay {
         server: &mut ServerState,
         output: &mut WriteBuffer,
     ) -> (Vec<u8>, Option<Arc<PreparedStatement>>) {
-        let Some(statement) = self.client.names.get(name).cloned() else {
+        let Some(mut statement) = self.client.names.get(name).cloned() else {
             if name.is_empty() {
                 server.prepared.set_unnamed(None);
                 self.send(client::CLOSE, b"", output);
@@ -218,6 +218,10 @@ impl Relay {
         if !name.is_empty() {
             let statement = self.prepare(name, statement, server, output);
             return (statement.name().to_vec(), Some(statement));
+        }
+        if !server.prepared.is_unnamed(statement.id()) && !self.fits(&statement) {
+            statement = self.statement(&statement.body);
+            self.client.names.replace(name, &statement);
         }
         if !server.prepared.is_unnamed(statement.id()) {
             server.prepared.set_unnamed(Some(statement.id()));
@@ -239,7 +243,7 @@ impl Relay {
         if server.prepared.has(statement.id()) {
             return statement;
         }
-        if !statement.fits(self.client.shared_settings().map(|settings| &**settings)) {
+        if !self.fits(&statement) {
             statement = self.statement(&statement.body);
             self.client.names.replace(name, &statement);
             // Only where a change of settings is under way the server may have it by now, or not.
@@ -255,6 +259,11 @@ impl Relay {
         self.send_parse(statement.name(), &self.sent_body(&statement), output);
         self.prepares(&statement, true);
         statement
+    }
+
+    /// Returns true if a statement may be parsed by the settings of now.
+    pub(super) fn fits(&self, statement: &PreparedStatement) -> bool {
+        statement.fits(self.client.shared_settings().map(|settings| &**settings))
     }
 
     /// A Parse that the client has not sent was sent.

@@ -98,6 +98,11 @@ impl Settings {
         (self.state == SettingsState::Known).then_some(&self.meaning)
     }
 
+    /// The same, as far as they are known.
+    pub fn meaning(&self) -> &Arc<str> {
+        &self.meaning
+    }
+
     /// A text that may change them is passed on.
     pub fn may_change(&mut self) {
         self.doubt(Event::MayChange);
