@@ -23,7 +23,7 @@ import pytest
 import headrace
 from headrace import _daemon
 from headrace.testing import PostgresServer
-from waiting import Work
+from waiting import Work, until
 
 from .conftest import START_SECONDS, Daemon, config, started, take_over
 from .raw import SECONDS, Client, messages, query, sqlstates, values
@@ -328,14 +328,17 @@ def test_orders_reach_a_daemon_that_drains(
         assert told(idle) in (["HR004"], [MOVED])
         assert _daemon.ask(str(new.folder), "POST", "/kill?database=two")[0] == 200
         assert told(busy) == [MOVED]
-        cancelled = client(new)
-        stays.send(query("select pg_sleep(600)"))
+        stays.send(query("select pg_sleep(600) /* of a daemon that drains */"))
+        with headrace.connect(server.url, autocommit=True) as admin:
+            running = (
+                "select count(*) from pg_stat_activity where state = 'active' and query like '%daemon that drains%'"
+            )
+            until(lambda: admin.fetchval(f"{running} and pid <> pg_backend_pid()") == 1)
         cancel(new, stays)
         assert sqlstates(stays.receive()) == [CANCELLED]
         stays.ask(query("rollback"))
         assert told(stays) == ["HR004"]
         assert old.process.wait(START_SECONDS) == 0
-        cancelled.socket.close()
 
 
 class Asking:

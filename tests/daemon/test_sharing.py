@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import socket
 import struct
 import threading
@@ -136,6 +137,13 @@ def test_transaction_of_a_client_that_dies_is_rolled_back(daemon: Daemon) -> Non
         conn.execute("drop table died")
 
 
+def die(client: psycopg.Connection[Any]) -> None:
+    """Ends a connection as the end of a process does, without a goodbye: after one, what was sent is executed."""
+    with socket.socket(fileno=os.dup(client.fileno())) as same:
+        same.shutdown(socket.SHUT_RDWR)
+    client.close()
+
+
 def test_query_of_a_client_that_dies_is_cancelled(daemon: Daemon) -> None:
     client = psycopg.connect(**daemon.where("one"), autocommit=True)
     client.pgconn.send_query(b"select pg_sleep(600) /* of the dead */")
@@ -145,7 +153,7 @@ def test_query_of_a_client_that_dies_is_cancelled(daemon: Daemon) -> None:
             "and pid <> pg_backend_pid()"
         )
         until(lambda: admin.fetchval(running))
-        client.pgconn.finish()
+        die(client)
         until(lambda: not admin.fetchval(running))
     with daemon.connect("one", autocommit=True) as conn:
         assert conn.fetchval("select 1") == 1
@@ -158,7 +166,7 @@ def test_query_of_a_client_that_dies_at_once_is_cancelled(daemon: Daemon) -> Non
         client = psycopg.connect(**daemon.where("two"), autocommit=True)
         client.pgconn.send_query(query)
         time.sleep(n / 100_000)
-        client.pgconn.finish()
+        die(client)
     with daemon.connect("two", autocommit=True) as conn:
         running = (
             "select count(*) from pg_stat_activity where query like '%die at once%' and state = 'active' "

@@ -19,6 +19,7 @@ from waiting import until
 
 from ..raw import SYNC, TERMINATE, Client, answers, bind, message, messages, parse, query, sqlstates, startup, values
 from ..test_cancelled_settings import CANCEL
+from ..test_sharing import die
 from .conftest import Front
 
 SHORT_STATEMENTS = 150
@@ -83,14 +84,14 @@ def test_cancel_ends_the_wait_for_a_session(front: Front, threads: ThreadPoolExe
         assert waiting.execute(query).fetchone() == (1,)
 
 
-def test_statement_of_a_client_that_leaves_is_cancelled(front: Front, slow: str) -> None:
+def test_statement_of_a_client_that_dies_is_cancelled(front: Front, slow: str) -> None:
     name = f"{front.name}_one"
     for n in range(30):
         client = front.psycopg(database=name, autocommit=True)
         client.pgconn.send_query(slow.encode())
         # The server may have the cancel request before the statement.
         time.sleep(n / 10_000)
-        client.pgconn.finish()
+        die(client)
     with front.psycopg(database=name, autocommit=True) as client:
         assert client.execute(f"select 1{front.one_row}".encode()).fetchone() == (1,)
     if (executing := front.db.executing) is not None:
