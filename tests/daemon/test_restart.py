@@ -336,7 +336,7 @@ def test_orders_reach_a_daemon_that_drains(
             until(lambda: admin.fetchval(f"{running} and pid <> pg_backend_pid()") == 1)
         cancel(new, stays)
         assert sqlstates(stays.receive()) == [CANCELLED]
-        stays.ask(query("rollback"))
+        stays.send(query("rollback"))
         assert told(stays) == ["HR004"]
         assert old.process.wait(START_SECONDS) == 0
 
