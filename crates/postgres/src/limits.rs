@@ -39,3 +39,6 @@ pub const NOTIFICATIONS: usize = 65_536;
 pub const NAME_BYTES: usize = 63;
 /// Notices kept per connection until they are read; beyond this the oldest are dropped.
 pub const NOTICES: usize = 1024;
+/// Bytes of a text up to which PostgreSQL's driver reads which settings it changes; a longer one, of several statements or
+/// with a call of `set_config()`, counts as changing those by which constants are read.
+pub const SETTING_SQL_BYTES: usize = 64 * 1024;

@@ -95,6 +95,7 @@ impl<H: PgHandler> Machine<H> {
             typed: false,
             unjoinable: AtomicBool::new(false),
             sets_path: draft.sets_path,
+            sets_constants: draft.sets_constants,
             columns: fields.map(|fields| Arc::new(Columns::undecoded(&self.registry, fields))),
         });
         let oids = statement.columns.iter().flat_map(|c| c.fields.iter().map(|f| f.type_oid));
@@ -156,6 +157,7 @@ impl<H: PgHandler> Machine<H> {
             typed: described.parameters.iter().enumerate().all(|(i, _)| hints.get(i).is_some_and(|hint| *hint != 0)),
             unjoinable: AtomicBool::new(false),
             sets_path: described.sets_path,
+            sets_constants: described.sets_constants,
             columns: described.columns.as_ref().map(|c| Arc::new(Columns::plan(registry, c.fields.clone()))),
         });
         let Some(pending) = self.queue.first_mut() else { return };

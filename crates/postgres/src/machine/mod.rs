@@ -132,6 +132,8 @@ pub struct Machine<H: ResponseHandler> {
     changing: Option<u64>,
     /// What statements are described with.
     counted: Counted,
+    /// The end of the transaction may set a setting back by which constants are read.
+    sets_constants_back: bool,
     /// Texts whose columns the server has found changed in a transaction, where they cannot be repeated: there they are
     /// described again at each execution.
     unsteady: HashSet<Arc<str>>,
@@ -170,6 +172,7 @@ impl<H: PgHandler> Machine<H> {
             names_of_statements: StatementNames::default(),
             changing: None,
             counted: Counted::default(),
+            sets_constants_back: false,
             unsteady: HashSet::new(),
             registry: TypeRegistry::default(),
             status_due: false,

@@ -14,7 +14,7 @@ use crate::limits;
 use crate::messages::backend::{self, Notification, ServerError, header};
 use crate::messages::frontend;
 use crate::messages::tag::{backend as tag, field};
-use crate::sql::CONSTANT_SETTINGS;
+use crate::sql::{CONSTANT_SETTINGS, may_set_constants};
 use crate::types::DateOrder;
 use headrace_core::protocol::{BulkDirection, Summary};
 use headrace_core::{Fatal, FatalKind, Outcome, ReadBuffer, Room, Session, WriteBuffer};
@@ -309,6 +309,7 @@ impl<H: PgHandler> Machine<H> {
         pending.block.completed(tag);
         changed |= (tag == b"SET" || tag == b"RESET") && pending.request.sets_path();
         changed |= pending.statement().is_some_and(|statement| statement.sets_path);
+        let misread = pending.statement().is_some_and(|statement| statement.sets_constants);
         // CREATE TABLE AS has the tag of a SELECT, and no columns.
         changed |= tag.starts_with(b"SELECT ") && pending.answer.columns.is_none();
         let rows = std::mem::take(&mut pending.answer.rows);
@@ -332,6 +333,12 @@ impl<H: PgHandler> Machine<H> {
             self.statements.advance();
             self.transaction.redefine();
             self.registry.forget();
+        }
+        if misread {
+            self.constants_changed();
+        } else if tag == b"ROLLBACK" {
+            // To a savepoint, maybe.
+            self.counted.constants += u64::from(self.sets_constants_back);
         }
         if matches!(tag, b"DISCARD ALL" | b"CLOSE CURSOR ALL") {
             self.portals.clear();
@@ -455,6 +462,7 @@ impl<H: PgHandler> Machine<H> {
         self.settle_own_block(status);
         if status == TransactionStatus::Idle {
             self.transaction.take_redefined();
+            self.counted.constants += u64::from(std::mem::take(&mut self.sets_constants_back));
         }
         if let Phase::Startup(startup) = &self.phase {
             if !matches!(startup.state, StartupState::Settled) {
@@ -515,9 +523,20 @@ impl<H: PgHandler> Machine<H> {
                 self.transaction.redefine();
             }
         }
+        if matches!(&self.queue.first().map(|pending| &pending.request), Some(Request::Script { sql, .. }) if may_set_constants(sql))
+        {
+            self.counted.constants += 1;
+            self.sets_constants_back = status != TransactionStatus::Idle;
+        }
         self.defer_end_of_copy();
         self.settle_or_look_up(cx);
         Ok(())
+    }
+
+    /// A setting by which constants are read is another one, maybe until the end of the transaction.
+    fn constants_changed(&mut self) {
+        self.counted.constants += 1;
+        self.sets_constants_back = true;
     }
 
     /// The Sync of a group is answered of which an error has made the server skip the rest.

@@ -15,6 +15,7 @@ use super::{Begun, Machine, PgHandler, Phase, Server};
 use crate::limits;
 use crate::messages::frontend;
 use crate::messages::tag::Target;
+use crate::sql::has_plain_parse_time_constant;
 use headrace_core::{Effect, Sent, WriteBuffer};
 use std::sync::Arc;
 
@@ -316,7 +317,7 @@ impl<H: PgHandler> Machine<H> {
     /// Sends a request of the simple protocol.
     fn send_script(&mut self, at: usize, out: &mut Vec<u8>) {
         let open = self.block_is_open(at);
-        let redefined = self.transaction.is_redefined() || self.is_changing(at);
+        let redefined = self.transaction.is_redefined() || self.sets_constants_back || self.is_changing(at);
         let pending = &mut self.queue[at];
         let (sql, verb) = match &pending.request {
             Request::Script { sql, .. } => (sql, None),
@@ -463,7 +464,7 @@ impl<H: PgHandler> Machine<H> {
         let altered =
             known.columns.is_some() && (known.counted.alterations != self.counted.alterations || self.is_changing(at));
         // Its constants were read by other settings.
-        let misread = known.counted.constants != self.counted.constants;
+        let misread = known.counted.constants != self.counted.constants || self.is_changing(at);
         // Its columns have changed within a transaction, unseen: by a function that has set the search path, say.
         let unsteady = open && !self.unsteady.is_empty() && self.unsteady.contains(&known.sql);
         if (known.shape == Shape::Portal && moved) || outdated || altered || misread || unsteady {
@@ -483,7 +484,7 @@ impl<H: PgHandler> Machine<H> {
     }
 
     /// Returns true if a request in flight before the request `at` may change what statements use.
-    fn is_changing(&self, at: usize) -> bool {
+    pub(super) fn is_changing(&self, at: usize) -> bool {
         let changing = || at > 0 && self.queue.first().map(|pending| pending.slot.id) <= self.changing;
         self.changing.is_some() && changing()
     }
@@ -493,8 +494,11 @@ impl<H: PgHandler> Machine<H> {
     pub(super) fn describe(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
         let pending = &mut self.queue[at];
         let (sql, prepare) = statement_of(&pending.request);
-        let named =
-            prepare == Prepare::Named && pending.typing().is_none_or(Typing::has_room) && self.statements.keeps(sql);
+        // The server would read 'today' once, and not again.
+        let named = prepare == Prepare::Named
+            && pending.typing().is_none_or(Typing::has_room)
+            && self.statements.keeps(sql)
+            && !has_plain_parse_time_constant(sql);
         let name = if named { self.names_of_statements.next_name() } else { String::new() };
         let out = write_buffer.tail();
         frontend::parse(out, &name, sql, pending.hints());

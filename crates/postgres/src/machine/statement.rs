@@ -1,7 +1,7 @@
 //! Prepared statements and the plans made for them once.
 
 use crate::messages::backend::Field;
-use crate::sql::begins_with;
+use crate::sql::{begins_with, may_set_constants};
 use crate::types::{self, Decoder, Encoder, Format, Oid, TypeRegistry};
 use headrace_core::{Column, Described, Epoch, Prepared};
 use std::borrow::{Borrow, Cow};
@@ -196,6 +196,8 @@ pub struct Statement {
     pub unjoinable: AtomicBool,
     /// It may set the search path by a call of `set_config`, which changes the meaning of other statements.
     pub sets_path: bool,
+    /// It may change a setting by which constants are read.
+    pub sets_constants: bool,
 }
 
 impl Prepared for Statement {
@@ -222,7 +224,8 @@ pub(super) struct Counted {
     pub names: u64,
     /// How many times it may have altered types, including the row types of tables and views.
     pub alterations: u64,
-    /// How many times a setting has changed by which the server reads the constants of a statement when it is prepared.
+    /// How many times a setting has changed, or may have, by which the server reads the constants of a statement when it
+    /// is prepared.
     pub constants: u64,
 }
 
@@ -231,6 +234,7 @@ impl Statement {
     pub(super) fn draft(name: String, sql: Arc<str>, epoch: Epoch, counted: Counted) -> Self {
         let shape = Shape::of(&sql);
         let sets_path = calls_set_config_of_path(&sql);
+        let sets_constants = sets_path || may_set_constants(&sql);
         Self {
             name,
             sql,
@@ -243,6 +247,7 @@ impl Statement {
             typed: false,
             unjoinable: AtomicBool::new(false),
             sets_path,
+            sets_constants,
         }
     }
 

@@ -293,6 +293,7 @@ impl<H: PgHandler> Machine<H> {
     /// Continues with the statement that the current row of the batch `at` chooses; returns false if the server has to
     /// describe it first.
     pub(super) fn change_statement(&mut self, at: usize, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) -> bool {
+        let (is_changing, constants) = (self.is_changing(at), self.counted.constants);
         let pending = &mut self.queue[at];
         let Request::Execute(execute) = &pending.request else { return true };
         let Work::Statement(Preparation { hints, source, typing: Some(typing), .. }) = &mut pending.work else {
@@ -308,6 +309,7 @@ impl<H: PgHandler> Machine<H> {
             .cloned()
             // The rows before this one are in flight, so a refusal by the server ends the batch.
             .filter(|known| !self.statements.is_outdated(known))
+            .filter(|known| !is_changing && known.counted.constants == constants)
         {
             let known = Source::Cached(known);
             typing.remember(hints.clone(), known.clone());

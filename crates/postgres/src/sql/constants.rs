@@ -1,9 +1,59 @@
 //! Constants whose value is decided when a text is parsed.
 
 use super::lexer::{Lexer, Token, is_word};
+use crate::limits;
 
 /// Reported settings by which the server reads the constants of a text when it parses it, and not again.
 pub const CONSTANT_SETTINGS: [&str; 4] = ["DateStyle", "IntervalStyle", "TimeZone", "standard_conforming_strings"];
+
+/// Settings that the server does not report, by which it reads constants when it parses a text, or computes with them when
+/// it plans it, and not again; in lower case, as texts name them.
+const UNREPORTED: [&str; 9] = [
+    "array_nulls",
+    "backslash_quote",
+    "bytea_output",
+    "extra_float_digits",
+    "lc_monetary",
+    "timezone_abbreviations",
+    "transform_null_equals",
+    "xml option",
+    "xmloption",
+];
+
+/// How else a text names one of [`CONSTANT_SETTINGS`], or all.
+const OTHERWISE: [&str; 3] = ["time zone", "reset all", "discard all"];
+
+/// Returns true if a text may change a setting by which the server reads constants, by SET, RESET, DISCARD, a block (DO) or
+/// `set_config()` with the setting's name. What a function does that it calls is not known here.
+///
+/// ```
+/// use headrace_postgres::sql::may_set_constants;
+/// assert!(may_set_constants("SET LOCAL array_nulls = off"));
+/// assert!(!may_set_constants("SET statement_timeout = 5"));
+/// ```
+pub fn may_set_constants(sql: &str) -> bool {
+    let first = Lexer::new(sql).next();
+    let sets = first.is_some_and(|first| ["set", "reset", "discard", "do"].iter().any(|verb| first.is(verb)));
+    let is_several = || sql.trim_end_matches([';', ' ', '\n']).contains(';');
+    if !(sets || calls_set_config(sql) || is_several()) {
+        return false;
+    }
+    if sql.len() > limits::SETTING_SQL_BYTES {
+        return true;
+    }
+    let words: Vec<String> = sql.split_ascii_whitespace().map(str::to_ascii_lowercase).collect();
+    let text = words.join(" ");
+    let names = CONSTANT_SETTINGS.iter().map(|name| name.to_ascii_lowercase());
+    let mut others = UNREPORTED.iter().chain(&OTHERWISE);
+    others.any(|name| text.contains(name)) || names.into_iter().any(|name| text.contains(&name))
+}
+
+/// Underscores are rarer than letters, and this is done for each statement that is prepared.
+fn calls_set_config(sql: &str) -> bool {
+    let bytes = sql.as_bytes();
+    let around = |at: usize| bytes.get(at.wrapping_sub(3)..at + 7);
+    sql.match_indices('_').any(|(at, _)| around(at).is_some_and(|word| word.eq_ignore_ascii_case(b"set_config")))
+}
 
 /// Words that a date, a time or a timestamp may be given by (manual, "Special Values"), and whose value is that of the
 /// moment in which the constant is read.
@@ -21,9 +71,25 @@ const WORDS: [&str; 4] = ["now", "today", "tomorrow", "yesterday"];
 pub fn has_parse_time_constant(sql: &str) -> bool {
     // Most texts have neither such a word nor an escape, nor strings on several lines.
     let has_strings_on_lines = sql.contains(['\n', '\r']) && sql.matches('\'').count() >= 4;
-    if !(has_word(sql) || sql.contains(['\\', '&']) || has_strings_on_lines) {
-        return false;
-    }
+    (has_word(sql) || sql.contains(['\\', '&']) || has_strings_on_lines) && has_constant(sql, Spelling::Any)
+}
+
+/// The same for who has to do with what one program writes: escapes that spell such a word do not count.
+pub fn has_plain_parse_time_constant(sql: &str) -> bool {
+    has_word(sql) && has_constant(sql, Spelling::Plain)
+}
+
+/// How a word in a string is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Spelling {
+    /// Maybe with escapes.
+    Any,
+    /// As it is.
+    Plain,
+}
+
+fn has_constant(sql: &str, spelling: Spelling) -> bool {
+    let is_any = spelling == Spelling::Any;
     let mut lexer = Lexer::new(sql);
     // Of the strings up to here that may be one.
     let mut joined = String::new();
@@ -35,15 +101,15 @@ pub fn has_parse_time_constant(sql: &str) -> bool {
             (true, None) => text.clone_into(&mut joined),
         }
         let found = match token {
-            Token::Constant => has_word(&joined) || has_word(text) || text.contains('\\'),
-            Token::DollarQuoted => has_word(text) || text.contains('\\'),
-            token => token.is("u") && lexer.rest().starts_with("&'"),
+            Token::Constant => has_word(&joined) || has_word(text) || is_any && text.contains('\\'),
+            Token::DollarQuoted => has_word(text) || is_any && text.contains('\\'),
+            token => is_any && token.is("u") && lexer.rest().starts_with("&'"),
         };
         if found {
             return true;
         }
     }
-    lexer.uncertain || lexer.has_second_byte
+    is_any && (lexer.uncertain || lexer.has_second_byte)
 }
 
 fn has_word(text: &str) -> bool {
@@ -79,6 +145,51 @@ mod tests {
             ("", false),
         ] {
             assert_eq!(has_parse_time_constant(sql), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn a_word_without_escapes_is_found_alone() {
+        for (sql, expected) in [
+            ("select 'now'::timestamptz", true),
+            ("select date $$today$$", true),
+            ("select 'Today 12:00'::timestamp, 'a\\b'", true),
+            ("select a like '%\\_%', now()", false),
+            ("select e'n\\x6fw'::timestamp", false),
+            ("select 'a\\'", false),
+        ] {
+            assert_eq!(has_plain_parse_time_constant(sql), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn what_may_set_settings_of_constants_is_found() {
+        for sql in [
+            "set TimeZone to 'UTC'",
+            "SET LOCAL TIME  ZONE 'UTC'",
+            "set session \"DateStyle\" = 'ISO'",
+            "/* x */ set local array_nulls = off",
+            "set xml\noption document",
+            "reset bytea_output",
+            "RESET ALL",
+            "discard all",
+            "do $$ begin set lc_monetary = 'C'; end $$",
+            "select pg_catalog.SET_CONFIG('extra_float_digits', $1, true)",
+            "select 1; set transform_null_equals = on",
+        ] {
+            assert!(may_set_constants(sql), "{sql}");
+        }
+        for sql in [
+            "",
+            "select 1",
+            "set local app.tenant = 'x'",
+            "set statement_timeout = 5",
+            "select set_config('app.tenant', $1, true)",
+            "select _, set_confi('TimeZone'), current_setting('TimeZone')",
+            "update t set a = timezone('UTC', b)",
+            "begin; set local app.tenant = 'x'; commit",
+        ] {
+            assert!(!may_set_constants(sql), "{sql}");
         }
     }
 }

@@ -13,7 +13,7 @@ mod lexer;
 mod script;
 mod settings;
 
-pub use constants::{CONSTANT_SETTINGS, has_parse_time_constant};
+pub use constants::{CONSTANT_SETTINGS, has_parse_time_constant, has_plain_parse_time_constant, may_set_constants};
 pub use custom::custom_settings;
 pub use deallocate::{Deallocated, deallocates};
 pub use declared::{Declared, declared, may_begin};
