@@ -314,3 +314,14 @@ def test_harmless_settings_keep_what_is_prepared(url: str) -> None:
             conn.executescript(sql)
             conn.fetchval("select v from t")
         assert prepared() == before + asking
+
+
+def test_parameters_of_a_text_are_found_by_the_sql_mode_of_now(url: str) -> None:
+    text = r"select '\', ?"
+    with headrace.mysql.connect(url, autocommit=True) as conn:
+        for _ in range(2):
+            conn.execute("set sql_mode = ''")
+            with pytest.raises(errors.ProgrammingError):
+                conn.fetchrow(text, 5)
+            conn.execute("set sql_mode = 'NO_BACKSLASH_ESCAPES'")
+            assert conn.fetchrow(text, 5) == ("\\", 5)

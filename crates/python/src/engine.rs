@@ -49,6 +49,11 @@ pub trait Dialect: Sized + 'static {
     /// # Errors
     /// ProgrammingError for a NUL byte, a stray percent sign, or mixed styles.
     fn convert(machine: &Self::Machine, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query>;
+    /// The settings of the session by which [`Dialect::convert`] reads strings, as a number: a text that it reads otherwise
+    /// under others is kept with it ([`Query::read_under`]).
+    fn reading(_: &Self::Machine) -> u8 {
+        0
+    }
     /// Returns true if a text has several statements.
     fn is_several(machine: &Self::Machine, sql: &str) -> bool;
     /// A name as an identifier of a statement, whatever characters it has.
@@ -104,6 +109,8 @@ pub trait Engine: Session + Any + Debug + Send {
     fn survive_loss(&mut self, py: Python<'_>, reason: &Fatal) -> bool;
     /// [`Dialect::convert`]
     fn convert(&self, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query>;
+    /// [`Dialect::reading`]
+    fn reading(&self) -> u8;
     /// [`Dialect::is_several`]
     fn is_several(&self, sql: &str) -> bool;
     /// [`Dialect::quote`]
@@ -164,6 +171,10 @@ where
 
     fn convert(&self, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query> {
         D::convert(self, py, sql, with_params)
+    }
+
+    fn reading(&self) -> u8 {
+        D::reading(self)
     }
 
     fn is_several(&self, sql: &str) -> bool {

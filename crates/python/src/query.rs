@@ -26,6 +26,8 @@ pub struct Query {
     /// The index of each place's parameter, if one can be in several places and the server has no numbers.
     order: Vec<usize>,
     has_letters: bool,
+    /// The [`crate::engine::Dialect::reading`] that it was read under, if it may be another statement under another.
+    reading: Option<u8>,
 }
 
 #[pymethods]
@@ -51,7 +53,19 @@ impl Query {
     pub fn new(py: Python<'_>, converted: Result<Converted, String>) -> PyResult<Self> {
         let Converted { sql, style, names, count, order, has_letters } =
             converted.map_err(|message| programming(py, &message))?;
-        Ok(Self { sql: sql.into(), facts: None, style, names, count, order, has_letters })
+        Ok(Self { sql: sql.into(), facts: None, style, names, count, order, has_letters, reading: None })
+    }
+
+    /// The same, of a text that is another statement under another [`crate::engine::Dialect::reading`].
+    pub fn read_under(mut self, reading: u8) -> Self {
+        self.reading = Some(reading);
+        self
+    }
+
+    /// Returns true if its text would be read in the same way by a session that reads as `reading` returns.
+    #[inline]
+    pub fn stands(&self, reading: impl FnOnce() -> u8) -> bool {
+        self.reading.is_none_or(|known| known == reading())
     }
 
     /// The same with facts of its text.

@@ -51,7 +51,13 @@ impl Dialect for MySql {
     }
     fn convert(machine: &MyMachine, py: Python<'_>, sql: &str, with_params: bool) -> PyResult<Query> {
         let query = Query::new(py, mysql::sql::convert(sql, with_params, machine.session().modes()))?;
+        // Where strings end depends on the SQL mode only if there is one of these.
+        let query = if sql.contains(['\\', '"']) { query.read_under(Self::reading(machine)) } else { query };
         Ok(query.with_facts(|sql| Facts::of(sql, machine.accepts_several())))
+    }
+    fn reading(machine: &MyMachine) -> u8 {
+        let Modes { no_backslash_escapes, ansi_quotes } = machine.session().modes();
+        u8::from(no_backslash_escapes) | u8::from(ansi_quotes) << 1
     }
     fn is_several(machine: &MyMachine, sql: &str) -> bool {
         is_several(sql, machine.session().modes())

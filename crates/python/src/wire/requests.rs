@@ -22,12 +22,12 @@ impl Wire {
         let py = sql.py();
         let queries = state.queries.bind(py);
         // The two conversions of one text differ only if it has a percent sign, so they are cached separately.
-        if with_params {
-            if let Some(known) = queries.get_item(sql)? {
-                return Ok(known.cast::<Query>().map_err(PyErr::from)?.clone().unbind());
+        let known = if with_params { queries.get_item(sql)? } else { queries.get_item((sql,))? };
+        if let Some(known) = known {
+            let known = known.cast::<Query>().map_err(PyErr::from)?;
+            if known.get().stands(|| state.connection.machine.reading()) {
+                return Ok(known.clone().unbind());
             }
-        } else if let Some(known) = queries.get_item((sql,))? {
-            return Ok(known.cast::<Query>().map_err(PyErr::from)?.clone().unbind());
         }
         let text = sql.to_str().map_err(|error| not_unicode(py, &error))?;
         let query = Py::new(py, state.connection.machine.convert(py, text, with_params)?)?;
