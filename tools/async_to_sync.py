@@ -95,6 +95,8 @@ PROSE = (
 """Words of docstrings and comments."""
 TWICE = re.compile(r"(\w+\[[^|\n]+\]) \| \1(?!\w)")
 """What is of two kinds on asyncio, and of one without a loop."""
+OPENING = re.compile(r"\bOpening\[((?:[^\[\]]|\[[^\[\]]*\])+)\]")
+"""What is a connection once it is awaited."""
 NOTE = "# Made by tools/async_to_sync.py of {source}: edit that file, and run the tool.\n"
 LEFT_OUT = "# asyncio only"
 MARKED = re.compile(rf"^ *[^\s#].*{LEFT_OUT}$")
@@ -168,6 +170,7 @@ def without_the_loops_own(text: str) -> str:
 
     look(ast.parse(text))
     left = re.sub(rf"^ *#.*{LEFT_OUT}\n", "", edits.done(), flags=re.MULTILINE)
+    left = re.sub(rf"^ *[^\s#].*?  {IN_ITS_PLACE}\n", "", left, flags=re.MULTILINE)
     left = re.sub(rf"^( *)[^\s#].*?  {IN_ITS_PLACE} ", r"\1", left, flags=re.MULTILINE)
     return re.sub(rf"^( *){IN_ITS_PLACE}(?: |$)", r"\1", left, flags=re.MULTILINE)
 
@@ -217,7 +220,7 @@ def without_waiting(text: str) -> str:
             edits.replace(start, end, renamed(token.string))
         elif token.type in (tokenize.STRING, tokenize.COMMENT) and prose(token.string) != token.string:
             edits.replace(start, end, prose(token.string))
-    return TWICE.sub(r"\1", edits.done())
+    return OPENING.sub(r"\1", TWICE.sub(r"\1", edits.done()))
 
 
 def formatted(text: str, path: Path, source: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any, TypeVar, overload
 
 from .._shared.dispatch import module_for
 from ..rows import Row, RowFactory
+from ._shared.opening import Opening, opening
 from ._shared.pipeline import AsyncPipeline
 from .partitioning import read
 from .pool import AsyncConnectionPool
@@ -19,13 +20,14 @@ T = TypeVar("T")
 
 
 @overload
-async def connect(
+def connect(
     conninfo: str = "", /, *, row_factory: None = None, autocommit: bool = False, **keywords: Any
-) -> AsyncConnection[Row]: ...
+) -> Opening[AsyncConnection[Row]]: ...
 @overload
-async def connect(
+def connect(
     conninfo: str = "", /, *, row_factory: RowFactory[T], autocommit: bool = False, **keywords: Any
-) -> AsyncConnection[T]: ...
+) -> Opening[AsyncConnection[T]]: ...
+@opening
 async def connect(conninfo: str = "", /, **keywords: Any) -> AsyncConnection[Any]:
     """Connects on the running event loop to the database of the URL: ``postgresql://`` (or ``postgres://``),
     ``mysql://``, ``mariadb://``, ``informix://``, ``cubrid://``.
@@ -39,7 +41,8 @@ async def connect(conninfo: str = "", /, **keywords: Any) -> AsyncConnection[Any
             may be asynchronous.
 
     Returns:
-        An open connection.
+        An open connection, when awaited. ``async with headrace.aio.connect(...) as connection`` opens it without
+        another ``await``.
 
     Raises:
         ProgrammingError: the URL is of another kind, or a setting is wrong or unknown.

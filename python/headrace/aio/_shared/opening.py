@@ -8,11 +8,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import functools
 import inspect
 import socket
 import threading
 import weakref
-from typing import Any
+from collections.abc import Callable, Coroutine, Generator
+from contextlib import AbstractAsyncContextManager
+from types import TracebackType
+from typing import Any, ParamSpec, TypeVar
 
 from ..._native import Wire
 from ..._shared.cancel_requests import MessageRequest
@@ -29,6 +33,58 @@ from ...errors import Error, OperationalError
 from .transport import open_transport
 from .watch import Watch
 from .within import within
+
+P = ParamSpec("P")
+C = TypeVar("C", bound=AbstractAsyncContextManager[Any])
+
+
+class Opening(Coroutine[Any, Any, C]):
+    """A connection that is being opened: awaited it is the connection, ``async with`` opens it, and closes it at the
+    end as the connection's own block does."""
+
+    __slots__ = ("_coroutine", "_opened")
+
+    def __init__(self, coroutine: Coroutine[Any, Any, C]) -> None:
+        self._coroutine = coroutine
+        self._opened: C | None = None
+
+    def __await__(self) -> Generator[Any, Any, C]:
+        return self._coroutine.__await__()
+
+    async def __aenter__(self) -> C:
+        self._opened = opened = await self._coroutine
+        await opened.__aenter__()
+        return opened
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> bool | None:
+        assert self._opened is not None, "the block was entered"
+        return await self._opened.__aexit__(kind, error, trace)
+
+    # What a task runs.
+
+    def send(self, value: Any, /) -> Any:
+        """Goes on, as a coroutine does."""
+        return self._coroutine.send(value)
+
+    def throw(self, *error: Any) -> Any:
+        """Goes on with an exception, as a coroutine does."""
+        return self._coroutine.throw(*error)
+
+    def close(self) -> None:
+        """Ends it, as a coroutine is ended."""
+        self._coroutine.close()
+
+
+def opening(connect: Callable[P, Coroutine[Any, Any, C]]) -> Callable[P, Opening[C]]:
+    """Makes what ``connect`` returns a context manager, too."""
+
+    @functools.wraps(connect)
+    def opened(*arguments: P.args, **keywords: P.kwargs) -> Opening[C]:
+        return Opening(connect(*arguments, **keywords))
+
+    return opened
 
 
 async def open_wire(wire: Wire, options: dict[str, Any], timeout: float | None) -> asyncio.BaseTransport:

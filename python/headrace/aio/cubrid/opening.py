@@ -13,7 +13,7 @@ from ...cubrid.core import CubridCore
 from ...cubrid.settings import ConnectOptions, is_refusal, known, unreachable
 from ...errors import ConnectionTimeout
 from ...rows import Row, RowFactory, tuple_row
-from .._shared.opening import open_wire, password_of, reconnects, resolve
+from .._shared.opening import Opening, open_wire, opening, password_of, reconnects, resolve
 from .._shared.watch import watch_over
 from .connection import AsyncConnection
 
@@ -21,7 +21,7 @@ T = TypeVar("T")
 
 
 @overload
-async def connect(
+def connect(
     conninfo: str = "",
     /,
     *,
@@ -29,9 +29,9 @@ async def connect(
     row_factory: None = None,
     # blocking: strict_close: bool = False,
     **keywords: Any,
-) -> AsyncConnection[Row]: ...
+) -> Opening[AsyncConnection[Row]]: ...
 @overload
-async def connect(
+def connect(
     conninfo: str = "",
     /,
     *,
@@ -39,7 +39,8 @@ async def connect(
     row_factory: RowFactory[T],
     # blocking: strict_close: bool = False,
     **keywords: Any,
-) -> AsyncConnection[T]: ...
+) -> Opening[AsyncConnection[T]]: ...
+@opening  # blocking:
 async def connect(
     conninfo: str = "",
     /,

@@ -14,7 +14,7 @@ from ...informix.attempts import Resolve, Turn, attempts
 from ...informix.core import InformixCore
 from ...informix.settings import ConnectOptions, known
 from ...rows import Row, RowFactory, tuple_row
-from .._shared.opening import open_wire, password_of, resolve
+from .._shared.opening import Opening, open_wire, opening, password_of, resolve
 from .connection import AsyncConnection
 from .conversing import converse
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 @overload
-async def connect(
+def connect(
     conninfo: str = "",
     /,
     *,
@@ -30,9 +30,9 @@ async def connect(
     row_factory: None = None,
     # blocking: strict_close: bool = False,
     **keywords: Any,
-) -> AsyncConnection[Row]: ...
+) -> Opening[AsyncConnection[Row]]: ...
 @overload
-async def connect(
+def connect(
     conninfo: str = "",
     /,
     *,
@@ -40,7 +40,8 @@ async def connect(
     row_factory: RowFactory[T],
     # blocking: strict_close: bool = False,
     **keywords: Any,
-) -> AsyncConnection[T]: ...
+) -> Opening[AsyncConnection[T]]: ...
+@opening  # blocking:
 async def connect(
     conninfo: str = "",
     /,

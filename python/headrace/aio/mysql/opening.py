@@ -12,7 +12,7 @@ from ..._shared.opening import no_connection
 from ...mysql.core import MySqlCore, is_refusal
 from ...mysql.settings import ConnectOptions, known
 from ...rows import Row, RowFactory, tuple_row
-from .._shared.opening import open_wire, password_of, resolve
+from .._shared.opening import Opening, open_wire, opening, password_of, resolve
 from .._shared.watch import watch_over
 from .connection import AsyncConnection
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 
 @overload
-async def connect(
+def connect(
     conninfo: str = "",
     /,
     *,
@@ -28,9 +28,9 @@ async def connect(
     row_factory: None = None,
     # blocking: strict_close: bool = False,
     **keywords: Any,
-) -> AsyncConnection[Row]: ...
+) -> Opening[AsyncConnection[Row]]: ...
 @overload
-async def connect(
+def connect(
     conninfo: str = "",
     /,
     *,
@@ -38,7 +38,8 @@ async def connect(
     row_factory: RowFactory[T],
     # blocking: strict_close: bool = False,
     **keywords: Any,
-) -> AsyncConnection[T]: ...
+) -> Opening[AsyncConnection[T]]: ...
+@opening  # blocking:
 async def connect(
     conninfo: str = "",
     /,

@@ -14,7 +14,7 @@ from ...postgres.attempts import Resolve, Step, Try, attempts, read_only_answer
 from ...postgres.core import AttemptSession, ConnectionCore
 from ...postgres.settings import ConnectOptions, known
 from ...rows import Row, RowFactory, tuple_row
-from .._shared.opening import lookup, open_wire, password_of
+from .._shared.opening import Opening, lookup, open_wire, opening, password_of
 from .._shared.within import within
 from .connection import AsyncConnection
 
@@ -22,7 +22,7 @@ T = TypeVar("T")
 
 
 @overload
-async def connect(
+def connect(
     conninfo: str = "",
     /,
     *,
@@ -30,9 +30,9 @@ async def connect(
     autocommit: bool = False,
     # blocking: strict_close: bool = False,
     **keywords: Any,
-) -> AsyncConnection[Row]: ...
+) -> Opening[AsyncConnection[Row]]: ...
 @overload
-async def connect(
+def connect(
     conninfo: str = "",
     /,
     *,
@@ -40,7 +40,8 @@ async def connect(
     autocommit: bool = False,
     # blocking: strict_close: bool = False,
     **keywords: Any,
-) -> AsyncConnection[T]: ...
+) -> Opening[AsyncConnection[T]]: ...
+@opening  # blocking:
 async def connect(
     conninfo: str = "",
     /,
