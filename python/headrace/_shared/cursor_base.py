@@ -347,6 +347,21 @@ class CursorBase(Generic[R]):
                 state += f": {', '.join(names[:_NAMES_SHOWN])}{', ...' * (len(names) > _NAMES_SHOWN)}"
         return f"<{type(self).__module__}.{type(self).__name__} [{state}]>"
 
+    def _repr_html_(self) -> str:
+        """The columns with their types, and the first rows, of those that are in memory: nothing is fetched, waited for
+        or taken from those who fetch. Notebooks call it."""
+        from .html import ROWS, table
+
+        result = self._result
+        if self._closed or result is None or result.columns is None:
+            return table([], [], repr(self))
+        columns = [(name, str(code)) for name, code, *_ in self._core.describe(result.columns)]
+        rows = self._rows or []
+        shown = f"the first {ROWS} of {len(rows)} rows" if len(rows) > ROWS else f"{len(rows)} rows"
+        if self._rows is None or (not rows and result.rowcount > 0):
+            shown = "no rows in memory"
+        return table(columns, rows[:ROWS], f"{result.tag or 'result'}: {shown}")
+
     # PEP 249
 
     @property
