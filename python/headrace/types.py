@@ -10,7 +10,7 @@ import functools
 import json
 import re
 import time as _time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, cast, overload
@@ -576,6 +576,70 @@ class BitString(str):
         if set(bits) - {"0", "1"}:
             raise ValueError(f"a bit string has only 0 and 1, not {bits!r}")
         return super().__new__(cls, bits)
+
+
+class Vector(list[float]):
+    """A vector as a parameter whose type is the server's to decide, ``vector <-> %s``: a ``list``, and what has a list,
+    as an array of NumPy, whatever its items.
+
+    A plain ``list`` of floats is sent by ``%s`` as an array of ``double precision``, for which pgvector has no
+    operators.
+    """
+
+    def __init__(self, values: Iterable[float] = ()) -> None:
+        to_list = getattr(values, "tolist", None)
+        super().__init__(values if to_list is None else to_list())
+
+    def __repr__(self) -> str:
+        return f"Vector({super().__repr__()})"
+
+
+class SparseVector:
+    """A ``sparsevec`` of pgvector: the numbers of a vector that are not zero, by their indices.
+
+    Args:
+        numbers: the numbers by index, from 0. Zeros are left out.
+        dimensions: the number of dimensions.
+
+    Raises:
+        ValueError: an index is negative, or not below ``dimensions``.
+    """
+
+    __slots__ = ("dimensions", "numbers")
+
+    def __init__(self, numbers: Mapping[int, float], dimensions: int) -> None:
+        self.numbers: dict[int, float] = {index: numbers[index] for index in sorted(numbers) if numbers[index]}
+        self.dimensions = dimensions
+        for index in self.numbers:
+            if not 0 <= index < dimensions:
+                raise ValueError(
+                    f"the index {index} is not in a vector of {dimensions} dimensions, which counts from 0"
+                )
+
+    def to_list(self) -> list[float]:
+        """Returns all numbers, zeros included.
+
+        Returns:
+            As many floats as there are dimensions.
+        """
+        return [float(self.numbers.get(index, 0.0)) for index in range(self.dimensions)]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, SparseVector):
+            return NotImplemented
+        return (self.dimensions, self.numbers) == (other.dimensions, other.numbers)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __repr__(self) -> str:
+        return f"SparseVector({self.numbers}, {self.dimensions})"
+
+
+class Hstore(dict[str, "str | None"]):
+    """An ``hstore`` as a parameter: a dictionary of text. A plain ``dict`` is sent by ``%s`` as JSON."""
+
+    def __repr__(self) -> str:
+        return f"Hstore({super().__repr__()})"
 
 
 class Point(NamedTuple):

@@ -273,7 +273,8 @@ class Trials:
 def is_said(error: Exception) -> bool:
     """The error says what is wrong with the argument."""
     known = isinstance(error, (errors.Error, TypeError, ValueError, TimeoutError))
-    return isinstance(error, errors.Error) or (known and not OF_PYTHON.search(str(error)))
+    # A package that a method is for may not be installed.
+    return isinstance(error, (errors.Error, ModuleNotFoundError)) or (known and not OF_PYTHON.search(str(error)))
 
 
 async def tried(trials: Trials, make: Any, call: Call, what: str) -> str | None:

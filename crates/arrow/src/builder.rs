@@ -255,7 +255,6 @@ impl Sink for Builder {
         decimal(ascii: &str);
         decimal128(negative: bool, coefficient: u128, scale: u32);
         text(utf8: &[u8]);
-        numbers(text: &[u8]);
         bytes(value: &[u8]);
         date(days: i32);
         time(micros: i64);

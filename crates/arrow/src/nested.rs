@@ -247,13 +247,6 @@ macro_rules! pass {
     };
 }
 
-/// The numbers of a vector's text, `[1,2.5]`.
-fn numbers(text: &[u8]) -> Option<Vec<f64>> {
-    let inner = std::str::from_utf8(text).ok()?.strip_prefix('[')?.strip_suffix(']')?;
-    // Each is the text of a number of 32 bits, to which it is rounded once.
-    inner.split(',').map(|number| number.parse::<f32>().ok().map(f64::from)).collect()
-}
-
 impl Sink for Nested {
     fn begin_row(&mut self, _: usize) {}
     fn end_row(&mut self) {}
@@ -285,16 +278,6 @@ impl Sink for Nested {
         bits(bits: usize, bytes: &[u8]) "bits";
         custom(type_id: u32, binary: bool, bytes: &[u8]) "a value";
         no_such_date(text: &str) "a date";
-    }
-
-    fn numbers(&mut self, text: &[u8]) {
-        if self.depth > 0 || self.skipped.is_some() {
-            return self.value("numbers", |part| part.numbers(text));
-        }
-        let Some(numbers) = numbers(text) else { return self.invalid("the server sent a malformed vector") };
-        self.begin(Container::List, numbers.len());
-        numbers.into_iter().for_each(|number| self.float(number));
-        self.end();
     }
 
     fn begin(&mut self, container: Container, len: usize) {

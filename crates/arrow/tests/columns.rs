@@ -2,9 +2,8 @@
 
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
-    Date32Type, Decimal128Type, Decimal256Type, DurationMicrosecondType, Float32Type, Float64Type, Int16Type,
-    Int32Type, IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType, TimestampSecondType,
-    UInt64Type,
+    Date32Type, Decimal128Type, Decimal256Type, DurationMicrosecondType, Float64Type, Int16Type, Int32Type,
+    IntervalMonthDayNanoType, Time64MicrosecondType, TimestampMicrosecondType, TimestampSecondType, UInt64Type,
 };
 use arrow_array::{Array, RecordBatch};
 use arrow_buffer::{IntervalMonthDayNano, i256};
@@ -448,27 +447,12 @@ fn lists() {
 }
 
 #[test]
-fn vectors_of_numbers() {
-    let kind = Kind::List(Kind::Float { bits: 32 }.into());
-    let batch = one(&kind, &[cell(|s| s.numbers(b"[1,2.5,-1e-07]")), null()]);
-    let vectors = batch.column(0).as_list::<i32>();
-    assert_eq!(vectors.value(0).as_primitive::<Float32Type>().values(), &[1.0, 2.5, -1e-7]);
-    assert!(vectors.is_null(1));
-    assert!(refused(&kind, &[cell(|s| s.numbers(b"[1,x]"))]).contains("malformed vector"));
-
-    let lists = cell(|s| {
-        s.begin(Container::List, 2);
-        s.numbers(b"[1]");
-        s.null();
-        s.end();
-    });
-    let batch = one(&Kind::List(kind.into()), &[lists]);
-    let inner = batch.column(0).as_list::<i32>().value(0);
-    assert_eq!(inner.as_list::<i32>().value(0).as_primitive::<Float32Type>().values(), &[1.0]);
-    assert!(inner.is_null(1));
-
-    let batch = one(&Kind::Text, &[cell(|s| s.numbers(b"[1]"))]);
-    assert_eq!(batch.column(0).as_string::<i32>().value(0), "[1]");
+fn pairs_and_sparse_vectors_are_text() {
+    let pairs = cell(|s| s.pairs(&[(b"a\"", Some(b"\\")), (b"", None)]));
+    let sparse = cell(|s| s.sparse_vector(5, &[(0, 2.5), (3, 1.0)]));
+    let batch = one(&Kind::Text, &[pairs, sparse, cell(|s| s.sparse_vector(2, &[]))]);
+    let texts = batch.column(0).as_string::<i32>();
+    assert_eq!([0, 1, 2].map(|at| texts.value(at)), [r#""a\""=>"\\", ""=>NULL"#, "{1:2.5,4:1}/5", "{}/2"]);
 }
 
 #[test]

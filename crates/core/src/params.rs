@@ -198,6 +198,21 @@ pub trait Value: Sized {
         ))
         .into())
     }
+    /// The keys and values of a mapping; `None` if the value is none.
+    #[allow(clippy::type_complexity)]
+    fn entries(&self) -> Result<Option<Vec<(Self, Self)>>, Self::Error> {
+        Ok(None)
+    }
+    /// The dimensions of a sparse vector, and its numbers with their indices from 0, in order; `None` if the value is
+    /// none.
+    #[allow(clippy::type_complexity)]
+    fn sparse_vector(&self) -> Result<Option<(u32, Vec<(u32, f32)>)>, Self::Error> {
+        Ok(None)
+    }
+    /// Returns true if a list has no type by its items, or a mapping is not JSON: the server decides on the type.
+    fn is_untyped(&self) -> bool {
+        false
+    }
     /// The field called `name` at position `i` of a record: by position for sequences, by name for mappings and
     /// objects with attributes.
     fn field(&self, i: usize, name: &str) -> Result<Self, Self::Error>;

@@ -67,6 +67,33 @@ pub fn decimal_text(negative: bool, coefficient: u128, scale: u32) -> String {
     text
 }
 
+/// The text of an hstore's pairs, as PostgreSQL writes it.
+pub fn pairs_text(pairs: &[(&[u8], Option<&[u8]>)]) -> Vec<u8> {
+    fn quote(text: &[u8], out: &mut Vec<u8>) {
+        out.push(b'"');
+        for byte in text {
+            if matches!(byte, b'"' | b'\\') {
+                out.push(b'\\');
+            }
+            out.push(*byte);
+        }
+        out.push(b'"');
+    }
+    let mut out = Vec::new();
+    for (key, value) in pairs {
+        if !out.is_empty() {
+            out.extend_from_slice(b", ");
+        }
+        quote(key, &mut out);
+        out.extend_from_slice(b"=>");
+        match value {
+            Some(value) => quote(value, &mut out),
+            None => out.extend_from_slice(b"NULL"),
+        }
+    }
+    out
+}
+
 /// Receives values, decoded exactly once.
 ///
 /// A row is [`Sink::begin_row`], one value per column in order, [`Sink::end_row`]. A sink that cannot represent a value
@@ -100,9 +127,17 @@ pub trait Sink {
     }
     /// Text.
     fn text(&mut self, utf8: &[u8]);
-    /// A vector of numbers as text, `[1,2.5]`: text for a sink that has nothing better.
-    fn numbers(&mut self, text: &[u8]) {
-        self.text(text);
+    /// Pairs of a key, which is unique, and text or NULL: PostgreSQL's hstore, whose text they are for a sink that has
+    /// nothing better, `"key"=>"value", "other"=>NULL`.
+    fn pairs(&mut self, pairs: &[(&[u8], Option<&[u8]>)]) {
+        self.text(&pairs_text(pairs));
+    }
+    /// A vector of which most numbers are zero: its dimensions, and the others with their indices from 0. Its text,
+    /// `{1:2.5,4:1}/5` with indices from 1, for a sink that has nothing better.
+    fn sparse_vector(&mut self, dimensions: u32, items: &[(u32, f32)]) {
+        let items: Vec<String> =
+            items.iter().map(|(index, number)| format!("{}:{number}", u64::from(*index) + 1)).collect();
+        self.text(format!("{{{}}}/{dimensions}", items.join(",")).as_bytes());
     }
     /// Bytes.
     fn bytes(&mut self, value: &[u8]);

@@ -33,6 +33,8 @@ pub const UNSTEADY_STATEMENTS: usize = 256;
 pub const BATCH_STATEMENTS: usize = 32;
 /// Parameters of a statement to PostgreSQL: its messages count them in 16 bits.
 pub const PARAMETERS: usize = u16::MAX as usize;
+/// Dimensions of a `vector` or `halfvec` of pgvector (`VECTOR_MAX_DIM` in its `vector.h`).
+pub const VECTOR_DIMENSIONS: usize = 16_000;
 /// Notifications kept per connection until they are read; beyond this the oldest are dropped and counted.
 pub const NOTIFICATIONS: usize = 65_536;
 /// Bytes of an identifier that PostgreSQL keeps.

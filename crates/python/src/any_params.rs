@@ -133,6 +133,24 @@ impl Value for AnyValue<'_> {
         either!(self, value => value.with_opaque(use_it))
     }
 
+    fn entries(&self) -> Result<Option<Vec<(Self, Self)>>, ClientError> {
+        match self {
+            AnyValue::Python(value) => {
+                let wrapped = |(key, value)| (AnyValue::Python(key), AnyValue::Python(value));
+                Ok(value.entries()?.map(|entries| entries.into_iter().map(wrapped).collect()))
+            }
+            AnyValue::Arrow(_) => Ok(None),
+        }
+    }
+
+    fn sparse_vector(&self) -> Result<Option<(u32, Vec<(u32, f32)>)>, ClientError> {
+        either!(self, value => value.sparse_vector())
+    }
+
+    fn is_untyped(&self) -> bool {
+        either!(self, value => value.is_untyped())
+    }
+
     fn field(&self, i: usize, name: &str) -> Result<Self, ClientError> {
         Ok(match self {
             AnyValue::Python(value) => AnyValue::Python(value.field(i, name)?),

@@ -52,6 +52,9 @@ globals! {
     range: "headrace.types", "Range";
     multirange: "headrace.types", "Multirange";
     bits: "headrace.types", "BitString";
+    hstore: "headrace.types", "Hstore";
+    vector: "headrace.types", "Vector";
+    sparse_vector: "headrace.types", "SparseVector";
     opaque: "headrace.types", "Opaque";
     blob_locator: "headrace.types", "BlobLocator";
     clob_locator: "headrace.types", "ClobLocator";

@@ -512,6 +512,33 @@ impl Sink for RowSink<'_> {
         self.call("bits", |g| &g.bits, (text,));
     }
 
+    fn pairs(&mut self, pairs: &[(&[u8], Option<&[u8]>)]) {
+        self.atomic = false;
+        let dict = PyDict::new(self.py);
+        for (key, value) in pairs {
+            let value = match value {
+                Some(value) => ffi::text(self.py, value),
+                None => Some(self.py.None().into_bound(self.py)),
+            };
+            let (Some(key), Some(value)) = (ffi::text(self.py, key), value) else { return self.no_text() };
+            if let Err(error) = dict.set_item(key, value) {
+                return self.failed(error);
+            }
+        }
+        self.put(dict.into_any());
+    }
+
+    fn sparse_vector(&mut self, dimensions: u32, items: &[(u32, f32)]) {
+        self.atomic = false;
+        let numbers = PyDict::new(self.py);
+        for (index, number) in items {
+            if let Err(error) = numbers.set_item(index, f64::from(*number)) {
+                return self.failed(error);
+            }
+        }
+        self.call("a sparse vector", |g| &g.sparse_vector, (numbers, dimensions));
+    }
+
     fn custom(&mut self, type_id: u32, _binary: bool, bytes: &[u8]) {
         self.atomic = false;
         let loader =

@@ -190,7 +190,8 @@ class _Download:
 
     def _scripts(self, root: Path, final: Path) -> None:
         """Makes ``home``. The kernel would start the programs with the system's loader."""
-        loaders = sorted(root.glob("usr/lib*/ld-linux*.so.*"))
+        # Before Debian 13 it is in /lib64.
+        loaders = sorted([*root.glob("usr/lib*/ld-linux*.so.*"), *root.glob("lib*/ld-linux*.so.*")])
         if not loaders:
             raise self._unavailable("it came without a dynamic loader")
         loader = final / loaders[0].relative_to(root)

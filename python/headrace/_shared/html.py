@@ -41,9 +41,8 @@ def _cell(value: Any) -> str:
 
 def _shown(value: Any) -> str:
     # Of what is long only a part is made text of.
-    if isinstance(value, (str, bytes, list, tuple)) and len(value) > CHARACTERS:
-        part = value[:CHARACTERS]  # pyright: ignore[reportUnknownVariableType]
-        return (part if isinstance(part, str) else str(part)[:CHARACTERS]) + "…"
+    if type(value) in (str, bytes, list, tuple) and len(value) > CHARACTERS:
+        return str(value[:CHARACTERS])[:CHARACTERS] + "…"
     text = str(value)
     return text if len(text) <= CHARACTERS else text[:CHARACTERS] + "…"
 

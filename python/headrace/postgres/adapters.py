@@ -11,6 +11,7 @@ from .._native import PostgresWire, Result
 from .._shared.arguments import checked_callable, checked_mapping, checked_text, checked_whole
 from .._shared.flows import Flow
 from ..errors import DataError, ProgrammingError
+from .extensions import Conversions
 from .names import NAMES
 
 
@@ -128,6 +129,33 @@ class Adapters:
 
         # The binary form of a label is its text, and only what has a binary form can stand inside a composite.
         self.add({oid: load}, {kind: dump}, (oid,))
+
+    def named(
+        self,
+        name: str,
+        loader: Callable[[bytes], Any],
+        dumpers: Mapping[type, Callable[[Any], bytes | str]] | None,
+        binary: bool,
+    ) -> Flow[None]:
+        """Values of the type ``name`` become ``loader(bytes)``."""
+        checked_callable(loader, "a loader")
+        oid, _, _ = yield from self._look_up(name)
+        self.add({oid: loader}, dumpers, (oid,) if binary else ())
+
+    def extension(self, conversions: Conversions) -> Flow[None]:
+        """Values of the types of an extension become what its loaders return."""
+        query = (
+            "SELECT t.oid, p.proname::text FROM pg_catalog.pg_type t JOIN pg_catalog.pg_proc p ON p.oid = t.typreceive"
+            " WHERE p.proname::text = ANY ($1::text[]) AND t.typtype = 'b' AND t.typelem = 0"
+        )
+        result: Result = yield self._wire.execute(query, (list(conversions.loaders),), named=False)
+        assert result.rows is not None, "a query"
+        if not result.rows:
+            raise ProgrammingError(
+                f"the database has no types of the extension {conversions.extension}: CREATE EXTENSION makes them"
+            )
+        loaders = {oid: conversions.loaders[receiver] for oid, receiver in result.rows}
+        self.add(loaders, conversions.dumpers, loaders)
 
     def _look_up(self, name: str) -> Flow[tuple[int, str, list[str]]]:
         """The oid, the typtype and the labels of a type.

@@ -15,7 +15,7 @@ SESSION_STATE: Final = (
     SessionState(
         "attributes",
         "Attributes of the connection: `autocommit`, `isolation_level`, `read_only`, `deferrable`, `row_factory`, "
-        "handlers of notices, and what `register_adapters`, `register_composite` and `register_enum` have registered",
+        "handlers of notices, and what `register_adapters` and the other methods `register_...` have registered",
         "set back",
         "set back",
         "set back",

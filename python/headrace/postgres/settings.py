@@ -78,6 +78,7 @@ CHOICES: Final[dict[str, tuple[str, ...]]] = {
     "target_session_attrs": ("any", "read-write", "read-only", "primary", "standby", "prefer-standby"),
     "load_balance_hosts": ("disable", "random"),
     "unrepresentable": ("raise", "none", "text"),
+    "extension_types": ("values", "text"),
     "batch_strategy": ("auto", "pipelined", "copy", "joined"),
     "ssl_min_protocol_version": ("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"),
     "ssl_max_protocol_version": ("TLSv1", "TLSv1.1", "TLSv1.2", "TLSv1.3"),
@@ -168,6 +169,7 @@ class ConnectOptions(ReusableOptions):
     keepalives_count: int = 0
     tcp_user_timeout: float = 0
     unrepresentable: Literal["raise", "none", "text"] = "raise"
+    extension_types: Literal["values", "text"] = "values"
     batch_strategy: Literal["auto", "pipelined", "copy", "joined"] = "auto"
     prepared: bool = True
     statement_cache_size: int = defaults.STATEMENT_CACHE_SIZE
@@ -196,6 +198,7 @@ class ConnectOptions(ReusableOptions):
             "channel_binding": self.channel_binding,
             "require_auth": list(self.require_auth),
             "unrepresentable": self.unrepresentable,
+            "extension_types": self.extension_types,
             "statements": self.statement_cache_size,
             "keepalives": self.keepalives,
             "keepalives_idle": self.keepalives_idle,
@@ -354,6 +357,7 @@ def _build(settings: Settings, session: tuple[tuple[str, str], ...], home: str |
         keepalives_count=settings.integer("keepalives_count", 0),
         tcp_user_timeout=settings.number("tcp_user_timeout", 0) / 1000,  # libpq has it in milliseconds
         unrepresentable=cast(Any, settings.choice("unrepresentable", CHOICES, "raise")),
+        extension_types=cast(Any, settings.choice("extension_types", CHOICES, "values")),
         batch_strategy=cast(Any, settings.choice("batch_strategy", CHOICES, "auto")),
         prepared=settings.boolean("prepared", True),
         statement_cache_size=settings.integer("statement_cache_size", defaults.STATEMENT_CACHE_SIZE),

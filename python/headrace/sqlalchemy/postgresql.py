@@ -452,6 +452,8 @@ class PGDialect_headrace(Engines, PGDialect):
     def create_connect_args(self, url: URL) -> tuple[Sequence[str], dict[str, Any]]:
         keywords = url.translate_connect_args(username="user", database="dbname")
         hosts, ports = self._split_multihost_from_url(url)
+        # SQLAlchemy's HSTORE and the types of pgvector and GeoAlchemy read text.
+        keywords["extension_types"] = "text"
         keywords.update(url.query)
         if hosts:
             keywords["host"] = ",".join(host or "" for host in hosts)

@@ -135,6 +135,8 @@ static DRIVER: Driver = Driver {
             .or("auto"),
         common::UNREPRESENTABLE,
         common::ENABLE_TIMING,
+        Setting::new("extension_types", Choice(&["values", "text"], &[]), "`text` receives hstore, vectors, geometry as text.")
+            .or("values"),
         Setting::new("daemon", Switch, "The connection is one of headraced.").or("0").env("HEADRACE_DAEMON"),
         Setting::new(
             "client_encoding",

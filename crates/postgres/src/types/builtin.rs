@@ -36,7 +36,7 @@ pub struct Range {
     pub multirange_array: Oid,
 }
 
-/// The forms of built-in scalar types.
+/// The forms of scalar types: built-in ones, and those of extensions that are identified by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scalar {
     /// boolean
@@ -107,6 +107,18 @@ pub enum Scalar {
     Void,
     /// record
     Record,
+    /// hstore
+    Hstore,
+    /// ltree, lquery and ltxtquery: text after the version of the form
+    Versioned,
+    /// vector of pgvector: floats of 32 bits
+    Vector,
+    /// halfvec of pgvector: floats of 16 bits
+    HalfVector,
+    /// sparsevec of pgvector: floats of 32 bits with their indices
+    SparseVector,
+    /// geometry and geography of PostGIS: EWKB
+    Geometry,
 }
 
 /// The built-in type of this number.

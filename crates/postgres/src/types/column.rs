@@ -71,6 +71,7 @@ fn kind(registry: &TypeRegistry, oid: u32, modifier: i32, depth: usize) -> Kind 
     }
     let inner = |oid, modifier| kind(registry, oid, modifier, depth + 1);
     match registry.kind(oid) {
+        registry::Kind::Scalar(kind) if registry.wants_text(kind) => Kind::Text,
         registry::Kind::Scalar(kind) => scalar(kind, oid, modifier),
         registry::Kind::Array { element } => Kind::List(inner(element, modifier).into()),
         registry::Kind::Range { subtype } => Kind::Range(inner(subtype, -1).into()),
@@ -84,7 +85,6 @@ fn kind(registry: &TypeRegistry, oid: u32, modifier: i32, depth: usize) -> Kind 
         }
         // The server describes a column of a domain by the modifier of the base, and an item or attribute without one.
         registry::Kind::Domain { base, modifier: own } => inner(base, if own < 0 { modifier } else { own }),
-        registry::Kind::Vector => Kind::List(Kind::Float { bits: 32 }.into()),
         registry::Kind::Enum | registry::Kind::Unknown => Kind::Text,
     }
 }
@@ -101,8 +101,15 @@ fn scalar(scalar: Scalar, oid: u32, modifier: i32) -> Kind {
         Scalar::Float4 => Kind::Float { bits: 32 },
         Scalar::Float8 => Kind::Float { bits: 64 },
         Scalar::Numeric => numeric(modifier),
-        Scalar::Text | Scalar::AsText | Scalar::Char | Scalar::MacAddr => Kind::Text,
-        Scalar::Bytea => Kind::Bytes,
+        Scalar::Text
+        | Scalar::AsText
+        | Scalar::Char
+        | Scalar::MacAddr
+        | Scalar::Hstore
+        | Scalar::Versioned
+        | Scalar::SparseVector => Kind::Text,
+        Scalar::Vector | Scalar::HalfVector => Kind::List(Kind::Float { bits: 32 }.into()),
+        Scalar::Bytea | Scalar::Geometry => Kind::Bytes,
         Scalar::Date => Kind::Date,
         Scalar::Time => Kind::Time(fraction(modifier)),
         Scalar::TimeTz => Kind::TimeTz(fraction(modifier)),
@@ -237,7 +244,8 @@ mod tests {
         let fields = [attribute("at", 1114, 0), attribute("price", 20_006, -1), attribute("cost", 1231, price)].into();
         add(20_008, "offer", registry::Kind::Composite { fields });
         add(20_009, "cheap", registry::Kind::Domain { base: 20_006, modifier: -1 });
-        add(20_010, "vector", registry::Kind::Vector);
+        add(20_010, "vector", registry::Kind::Scalar(Scalar::Vector));
+        add(20_011, "hstore", registry::Kind::Scalar(Scalar::Hstore));
         registry.set_custom([(25, false)].into());
         let pair = Kind::Record([("a".into(), INT), ("b".into(), Kind::Text)].into());
         let price = Kind::Decimal { precision: Some(10), scale: Some(2) };
@@ -254,6 +262,7 @@ mod tests {
             (20_008, Kind::Record([("at".into(), at), ("price".into(), price.clone()), ("cost".into(), cost)].into())),
             (20_009, price),
             (20_010, Kind::List(Kind::Float { bits: 32 }.into())),
+            (20_011, Kind::Text),
             (25, Kind::Other("text".into())),
         ] {
             assert_eq!(kind(&registry, oid, -1, 0), expected, "{oid}");

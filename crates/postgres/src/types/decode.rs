@@ -37,8 +37,6 @@ pub enum Decoder {
     Multirange(Box<Decoder>),
     /// int2vector or oidvector in text form.
     ParseVector,
-    /// A vector of numbers in text form.
-    Numbers,
     /// A range in text form.
     ParseRange(Box<Decoder>),
     /// A multirange in text form, with the parser of its ranges.
@@ -126,7 +124,8 @@ impl Decoder {
         }
         let inner = |oid| Self::binary(registry, oid, depth + 1).map(Box::new);
         Some(match registry.kind(oid) {
-            Kind::Scalar(Scalar::AsText) | Kind::Vector | Kind::Unknown => return None,
+            Kind::Scalar(Scalar::AsText) | Kind::Unknown => return None,
+            Kind::Scalar(scalar) if registry.wants_text(scalar) => return None,
             Kind::Scalar(Scalar::Record) => {
                 // Attributes may be of any type, those without binary form included; the server would then fail.
                 Decoder::Record(Box::new(registry.clone()))
@@ -173,6 +172,7 @@ impl Decoder {
         match kind {
             Kind::Scalar(Scalar::Record) => Decoder::OnlyBinary(registry.name(oid)),
             Kind::Scalar(Scalar::AsText) => Decoder::AsText,
+            Kind::Scalar(scalar) if registry.wants_text(scalar) => Decoder::AsText,
             Kind::Scalar(Scalar::Inet) if oid == oid::CIDR => Decoder::ParseStyled(Styled::Cidr),
             Kind::Scalar(scalar @ (Scalar::Date | Scalar::Timestamp | Scalar::TimestampTz)) => {
                 Decoder::ParseStyled(Styled::Date(scalar, registry.date_order))
@@ -188,7 +188,6 @@ impl Decoder {
                     fields.iter().map(|field| (field.oid, Self::text(registry, field.oid, depth + 1))).collect();
                 Decoder::ParseComposite(CompositePlan::new(registry, oid, attributes))
             }
-            Kind::Vector => Decoder::Numbers,
             Kind::Enum | Kind::Unknown => Decoder::AsText,
         }
     }
@@ -226,7 +225,6 @@ impl Decoder {
             Decoder::ParseStyled(styled) => text::parse_styled(*styled, body, sink),
             Decoder::ParseArray(element, separator) => return text::array(element, *separator, body, sink),
             Decoder::ParseVector => return text::vector(body, sink),
-            Decoder::Numbers => sink.numbers(body),
             Decoder::ParseRange(bound) => return text::range(bound, body, sink),
             Decoder::ParseMultirange(inner) => return text::multirange(inner, body, sink),
             Decoder::ParseComposite(plan) => return text::composite(plan, body, sink),

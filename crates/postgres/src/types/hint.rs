@@ -48,11 +48,13 @@ pub fn hint_of<V: Value>(value: &V, kind: ValueKind) -> Oid {
         ValueKind::TimestampTz => oid::TIMESTAMPTZ,
         ValueKind::Interval => oid::INTERVAL,
         ValueKind::Uuid => oid::UUID,
+        ValueKind::Json if value.is_untyped() => oid::UNSPECIFIED,
         ValueKind::Json => oid::JSON,
         ValueKind::Jsonb => oid::JSONB,
         ValueKind::Inet => oid::INET,
         ValueKind::Cidr => oid::CIDR,
         ValueKind::Bits => oid::VARBIT,
+        ValueKind::List if value.is_untyped() => oid::UNSPECIFIED,
         ValueKind::List => match element_hint(value) {
             // As for text itself: it may represent elements of any type.
             oid::TEXT => oid::UNSPECIFIED,
@@ -105,6 +107,7 @@ fn widen<V: Value>(list: &V, depth: usize, found: &mut Oid) -> Option<()> {
         let item = list.item(i).ok()?;
         let one = match item.kind() {
             ValueKind::Null => continue,
+            ValueKind::List if item.is_untyped() => return None,
             ValueKind::List if depth + 1 < DIMENSIONS => {
                 widen(&item, depth + 1, found)?;
                 continue;

@@ -1,6 +1,6 @@
 //! The catalogue query for the structure of user-defined types.
 
-use super::Oid;
+use super::{Oid, extension};
 
 /// A query for these types and all that they are built from. Its rows are for [`super::TypeRegistry::learn`].
 ///
@@ -37,6 +37,7 @@ pub fn introspection_query_after(oids: &[Oid]) -> String {
 fn query(oids: &[Oid], altered: &str) -> String {
     let list: Vec<String> = oids.iter().map(u32::to_string).collect();
     let list = list.join(",");
+    let receivers = extension::receivers();
     format!(
         "WITH RECURSIVE wanted(oid) AS (\
            SELECT t.oid FROM pg_catalog.pg_type t WHERE t.oid IN ({list}) \
@@ -57,10 +58,10 @@ fn query(oids: &[Oid], altered: &str) -> String {
                  AND a.attnum OPERATOR(pg_catalog.>) 0 AND NOT a.attisdropped\
              ) r) \
          SELECT t.oid::pg_catalog.text, pg_catalog.format_type(t.oid, NULL), \
-           CASE {altered}WHEN (SELECT p.proname::pg_catalog.text FROM pg_catalog.pg_proc p \
-               WHERE p.oid OPERATOR(pg_catalog.=) t.typmodin::pg_catalog.oid) \
-             OPERATOR(pg_catalog.=) ANY ('{{vector_typmod_in,halfvec_typmod_in}}'::pg_catalog.text[]) \
-             AND t.typtype OPERATOR(pg_catalog.=) 'b' AND t.typelem OPERATOR(pg_catalog.=) 0 THEN 'v' \
+           CASE {altered}WHEN t.typtype OPERATOR(pg_catalog.=) 'b' AND t.typelem OPERATOR(pg_catalog.=) 0 \
+             THEN coalesce((SELECT p.proname::pg_catalog.text FROM pg_catalog.pg_proc p \
+               WHERE p.oid OPERATOR(pg_catalog.=) t.typreceive::pg_catalog.oid \
+               AND p.proname::pg_catalog.text OPERATOR(pg_catalog.=) ANY ('{receivers}'::pg_catalog.text[])), 'b') \
              WHEN t.typcategory OPERATOR(pg_catalog.=) 'A' AND t.typelem OPERATOR(pg_catalog.<>) 0 \
              THEN 'a' ELSE t.typtype::pg_catalog.text END, \
            CASE WHEN t.typcategory OPERATOR(pg_catalog.=) 'A' THEN t.typelem::pg_catalog.text \

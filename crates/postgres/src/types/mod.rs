@@ -8,6 +8,7 @@ pub mod copy_binary;
 mod copy_text;
 mod decode;
 mod encode;
+mod extension;
 mod hint;
 mod introspect;
 mod literal;

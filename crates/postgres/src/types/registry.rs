@@ -2,7 +2,7 @@
 
 use super::builtin::{self, Scalar};
 use super::text::DateOrder;
-use super::{Oid, oid};
+use super::{Oid, extension, oid};
 use crate::limits;
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// The structure of a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// A built-in scalar.
+    /// A built-in scalar, or one of an extension.
     Scalar(Scalar),
     /// An array.
     Array {
@@ -42,8 +42,6 @@ pub enum Kind {
         /// The modifier of that type; -1 if the domain has none.
         modifier: i32,
     },
-    /// A vector of numbers, `vector` or `halfvec` of the extension pgvector: travels as text, `[1,2.5]`.
-    Vector,
     /// A type of which only its number is known: travels as text.
     Unknown,
 }
@@ -92,6 +90,8 @@ pub struct TypeRegistry {
     separators: Arc<HashMap<Oid, u8>>,
     /// Set if a value shows that the structure of a type has changed.
     stale: Arc<AtomicBool>,
+    /// The values of extensions that are not text are received as the text that the server shows.
+    pub extensions_as_text: bool,
     /// The order of day and month in a date that does not show it, as last reported by the server.
     pub date_order: Option<DateOrder>,
 }
@@ -103,6 +103,11 @@ impl TypeRegistry {
     /// The structure of a type, `Unknown` if it was not looked up.
     pub fn kind(&self, oid: Oid) -> Kind {
         builtin::kind(oid).or_else(|| self.types.get(&oid).map(|t| t.kind.clone())).unwrap_or(Kind::Unknown)
+    }
+
+    /// Returns true if values of such a type are received as text because the program wants it.
+    pub(super) fn wants_text(&self, scalar: Scalar) -> bool {
+        self.extensions_as_text && extension::is_structured(scalar)
     }
 
     /// The name of a type, or its OID if it has none.
@@ -243,9 +248,8 @@ impl TypeRegistry {
             "e" => Kind::Enum,
             "r" => Kind::Range { subtype: related() },
             "m" => Kind::Multirange { range: related() },
-            "v" => Kind::Vector,
             "c" => Kind::Composite { fields: composite(fields.unwrap_or("")) },
-            _ => Kind::Unknown,
+            receiver => extension::by_receiver(receiver).map_or(Kind::Unknown, Kind::Scalar),
         };
         let changed = self.types.get(&oid).is_some_and(|known| known.kind != kind);
         self.register(oid, UserType { name: name.to_owned(), kind });

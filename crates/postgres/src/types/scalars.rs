@@ -2,7 +2,7 @@
 
 use super::builtin::Scalar;
 use super::decode::split_u32;
-use super::{EPOCH_DAYS, EPOCH_MICROS, numeric};
+use super::{EPOCH_DAYS, EPOCH_MICROS, extension, numeric};
 use headrace_core::civil;
 use headrace_core::{Container, Inet, Sink};
 
@@ -149,7 +149,7 @@ fn rare_scalar<S: Sink>(scalar: Scalar, body: &[u8], sink: &mut S) -> Option<()>
             let (n, rest) = split_u32(body)?;
             points(Container::Polygon, rest, Some(n as usize), sink)?;
         }
-        _ => return None,
+        other => extension::binary(other, body, sink)?,
     }
     Some(())
 }

@@ -41,7 +41,8 @@ fn brackets(container: Container) -> Option<(&'static str, &'static str)> {
     Some(match container {
         Container::Point | Container::Polygon | Container::Path { closed: true } => ("(", ")"),
         Container::Line => ("{", "}"),
-        Container::LineSegment | Container::Path { closed: false } => ("[", "]"),
+        // The only list that is no array is a vector.
+        Container::LineSegment | Container::Path { closed: false } | Container::List => ("[", "]"),
         Container::Box => ("", ""),
         Container::Circle => ("<", ">"),
         _ => return None,

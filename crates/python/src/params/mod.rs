@@ -580,6 +580,31 @@ impl Value for PyValue<'_> {
         Ok(use_it(&name, data.as_bytes()))
     }
 
+    fn entries(&self) -> Result<Option<Vec<(Self, Self)>>, ClientError> {
+        let Ok(dict) = self.value.cast::<PyDict>() else { return Ok(None) };
+        dict.iter().map(|(key, value)| Ok((self.inside(key)?, self.inside(value)?))).collect::<Result<_, _>>().map(Some)
+    }
+
+    fn sparse_vector(&self) -> Result<Option<(u32, Vec<(u32, f32)>)>, ClientError> {
+        if !is(&self.value, &self.globals()?.sparse_vector) {
+            return Ok(None);
+        }
+        let numbers = self.value.getattr("numbers")?;
+        let numbers = numbers.cast::<PyDict>().map_err(|_| self.wrong("a sparse vector"))?;
+        let mut items: Vec<(u32, f32)> = numbers
+            .iter()
+            .map(|(index, number)| Ok((index.extract()?, number.extract()?)))
+            .collect::<PyResult<_>>()
+            .map_err(|_| self.wrong("a sparse vector: its numbers are floats by whole numbers"))?;
+        items.sort_unstable_by_key(|(index, _)| *index);
+        Ok(Some((self.value.getattr("dimensions")?.extract()?, items)))
+    }
+
+    fn is_untyped(&self) -> bool {
+        self.class == Exact::Other
+            && self.globals().is_ok_and(|g| is(&self.value, &g.vector) || is(&self.value, &g.hstore))
+    }
+
     fn field(&self, i: usize, name: &str) -> Result<Self, ClientError> {
         let value = if self.value.is_instance_of::<PyTuple>() || self.value.is_instance_of::<PyList>() {
             self.value.get_item(i)?

@@ -41,6 +41,7 @@ pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, write_buffer: &mut W
         Tls::No => None,
         _ => Some(tls_settings(py, options)?),
     };
-    let machine = PgMachine::new(startup, statements(options)?, write_buffer);
+    let mut machine = PgMachine::new(startup, statements(options)?, write_buffer);
+    machine.registry_mut().extensions_as_text = text("extension_types")?.as_deref() == Some("text");
     Ok(Prepared { machine: Box::new(machine), tls, loaders: None })
 }

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import enum
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, TypeVar, overload
 
 from ..._shared.arguments import checked_callable, checked_whole
 from ..._shared.limits import checked_seconds
 from ..._shared.modes import IsolationLevel
 from ...postgres.core import ConnectionCore
+from ...postgres.extensions import numpy_vectors, shapely_geometries
 from ...postgres.names import quote_name
 from ...rows import RowFactory
 from ...types import Notify, Xid
@@ -308,6 +309,61 @@ class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], LoopScripts[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         await self._run(self._adapters.composite(name, factory), timeout)
+
+    async def register_type(
+        self,
+        name: str,
+        loader: Callable[[bytes], Any],
+        *,
+        dumpers: Mapping[type, Callable[[Any], bytes | str]] | None = None,
+        binary: bool = False,
+        timeout: float | None = None,
+    ) -> None:
+        """Registers a function that converts the values of a type, which is looked up by its name.
+
+        Args:
+            name: of the type, as written in SQL.
+            loader: converts the bytes of a value: its text form, or with ``binary`` its binary form.
+            dumpers: by class, functions that convert a value to str (text form) or bytes (binary form).
+            binary: whether the loader takes the binary form.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            UndefinedObject: there is no such type.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        await self._run(self._adapters.named(name, loader, dumpers, binary), timeout)
+
+    async def register_vector(self, *, timeout: float | None = None) -> None:
+        """Registers arrays of NumPy for vectors of pgvector: ``vector`` has ``float32``, ``halfvec`` ``float16``.
+        Without it they are lists of floats.
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            ImportError: NumPy is not installed.
+            ProgrammingError: the database has no extension ``vector``.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        await self._run(self._adapters.extension(numpy_vectors()), timeout)
+
+    async def register_shapely(self, *, timeout: float | None = None) -> None:
+        """Registers shapely's classes for ``geometry`` and ``geography`` of PostGIS, in both directions. Without it
+        values are EWKB in ``bytes``.
+
+        Args:
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
+
+        Raises:
+            ImportError: shapely is not installed.
+            ProgrammingError: the database has no extension ``postgis``.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
+        """
+        await self._run(self._adapters.extension(shapely_geometries()), timeout)
 
     async def register_enum(self, name: str, kind: type[enum.Enum], *, timeout: float | None = None) -> None:
         """Registers an enumeration of Python for the values of an enumeration type. Without it they are text.

@@ -120,6 +120,8 @@ def settings_of(
         keywords["connect_timeout"] = timeout
     if command_timeout is not None:
         keywords["command_timeout"] = command_timeout
+    # Values of extensions are text in asyncpg, unless a codec is set.
+    keywords["extension_types"] = "text"
     # Without a cache asyncpg prepares without a name, which poolers can do with.
     keywords["prepared"] = bool(statement_cache_size)
     if statement_cache_size:

@@ -255,7 +255,7 @@ def _ping(connection: Any) -> None:
 
 def _connect(*arguments: Any, **params: Any) -> Any:
     """Connects, with the values that Django's fields convert themselves as text."""
-    connection = connect(**params)
+    connection = connect(**{"extension_types": "text", **params})
     connection.register_adapters(_LOADERS, binary=(_INTERVAL,))
     # A pool sets back what was changed later.
     connection._remember()

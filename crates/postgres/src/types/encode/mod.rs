@@ -1,5 +1,6 @@
 //! Encodes values into binary parameters.
 
+mod extension;
 mod mixed;
 mod text;
 
@@ -34,8 +35,6 @@ enum Form {
     Composite(Vec<(String, Encoder)>),
     /// The type has no binary form here: SQL text.
     AsText,
-    /// The same, but for lists, which are vectors of numbers: `[1,2.5]`.
-    Numbers,
 }
 
 impl Encoder {
@@ -53,7 +52,6 @@ impl Encoder {
             }
             Kind::Scalar(scalar) => Form::Scalar(scalar),
             Kind::Enum => Form::Scalar(Scalar::Text),
-            Kind::Vector => Form::Numbers,
             Kind::Domain { base, .. } => return Self { oid, ..Self::nested(registry, base, depth + 1) },
             Kind::Array { element } if oid::VECTORS.contains(&oid) => Form::Vector(inner(element)),
             Kind::Array { element } => Form::Array(inner(element), registry.separator(element)),
@@ -99,7 +97,7 @@ impl Encoder {
                 })?;
                 if binary { Format::Binary } else { Format::Text }
             }
-            (Form::Numbers | Form::AsText, _) => {
+            (Form::AsText, _) => {
                 self.text_of(value, kind, out)?;
                 Format::Text
             }
@@ -157,8 +155,8 @@ impl Encoder {
         out.extend_from_slice(&[0; 4]);
         match (&self.form, kind) {
             (_, ValueKind::Custom) => self.custom(value, out)?,
-            (Form::Numbers | Form::AsText, _) => return Err(self.wrong(value, " in binary form; use the text format")),
-            (Form::Scalar(_), ValueKind::Text) if !self.is_text() && !self.is_json() => {
+            (Form::AsText, _) => return Err(self.wrong(value, " in binary form; use the text format")),
+            (Form::Scalar(_), ValueKind::Text) if !self.has_binary_text() => {
                 return Err(self.wrong(value, " in binary form; with format=\"text\" the server parses it"));
             }
             _ => self.binary(value, kind, out)?,
@@ -177,6 +175,11 @@ impl Encoder {
         self.form_is(Scalar::Json) || self.form_is(Scalar::Jsonb)
     }
 
+    /// Returns true if the text of a value is the driver's to put into its binary form.
+    fn has_binary_text(&self) -> bool {
+        self.is_text() || self.is_json() || self.form_is(Scalar::Versioned)
+    }
+
     fn form_is(&self, scalar: Scalar) -> bool {
         matches!(self.form, Form::Scalar(own) if own == scalar)
     }
@@ -184,7 +187,7 @@ impl Encoder {
     /// Returns true if [`Encoder::encode_binary`] can work at all.
     pub fn has_binary(&self) -> bool {
         match &self.form {
-            Form::Numbers | Form::AsText | Form::Vector(_) => false,
+            Form::AsText | Form::Vector(_) => false,
             Form::Scalar(_) => true,
             Form::Array(inner, _) | Form::Range(inner) | Form::Multirange(inner) => inner.has_binary(),
             Form::Composite(fields) => fields.iter().all(|(_, field)| field.has_binary()),
@@ -382,6 +385,15 @@ impl Encoder {
             (Scalar::LineSegment | Scalar::Box, _) => self.floats(value, 4, out)?,
             (Scalar::Circle, _) => self.floats(value, 3, out)?,
             (Scalar::Path | Scalar::Polygon, _) => self.points(scalar == Scalar::Path, value, out)?,
+            (
+                Scalar::Hstore
+                | Scalar::Versioned
+                | Scalar::Vector
+                | Scalar::HalfVector
+                | Scalar::SparseVector
+                | Scalar::Geometry,
+                _,
+            ) => self.extension(scalar, value, kind, out)?,
             _ => return Err(self.wrong(value, "")),
         }
         Ok(())
@@ -531,6 +543,12 @@ impl Encoder {
                     && (item.is_empty()?
                         || !matches!(item.item(0)?.kind(), ValueKind::Int | ValueKind::Float | ValueKind::Decimal))
             }
+            // A list of numbers is one vector.
+            Form::Scalar(Scalar::Vector | Scalar::HalfVector | Scalar::SparseVector) => {
+                matches!(kind, ValueKind::List | ValueKind::Record)
+                    && !item.is_empty()?
+                    && matches!(item.item(0)?.kind(), ValueKind::List | ValueKind::Record)
+            }
             _ => matches!(kind, ValueKind::List | ValueKind::Record),
         })
     }
@@ -568,7 +586,7 @@ impl Encoder {
             if inner.is_empty() {
                 let kind = item.kind();
                 *nulls |= kind == ValueKind::Null;
-                if kind == ValueKind::Text && !element.is_text() && !element.is_json() {
+                if kind == ValueKind::Text && !element.has_binary_text() {
                     return Err(element.wrong(&item, " inside an array"));
                 }
                 element.encode_binary(&item, out)?;

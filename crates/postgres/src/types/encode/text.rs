@@ -28,24 +28,7 @@ impl Encoder {
                     }
                 }
             }
-            (Form::Numbers, ValueKind::List) => {
-                out.push(b'[');
-                for i in 0..value.len()? {
-                    if i > 0 {
-                        out.push(b',');
-                    }
-                    let number = value.item(i)?;
-                    match number.kind() {
-                        kind @ (ValueKind::Int | ValueKind::Float | ValueKind::Decimal) => {
-                            literal::write(&number, kind, out)?;
-                        }
-                        _ => return Err(self.wrong(&number, ": a vector has numbers")),
-                    }
-                }
-                out.push(b']');
-                Ok(())
-            }
-            (Form::Numbers | Form::AsText, _) => literal::write(value, kind, out),
+            (Form::AsText, _) => literal::write(value, kind, out),
             // The server would truncate more than one character without an error.
             (form, ValueKind::Text) if !matches!(form, Form::Scalar(Scalar::Char)) => {
                 Ok(value.with_text(|text| put_text(out, text))??)
@@ -115,6 +98,11 @@ impl Encoder {
                 return Ok(());
             }
             _ => {}
+        }
+        if scalar == Scalar::Geometry {
+            // Of bytes as text, PostGIS reads the digits alone.
+            bytes.iter().for_each(|byte| out.extend_from_slice(format!("{byte:02x}").as_bytes()));
+            return Ok(());
         }
         let bytes = if scalar == Scalar::Jsonb { bytes.get(1..).unwrap_or(&[]) } else { bytes };
         let scalar = if scalar == Scalar::Jsonb { Scalar::Json } else { scalar };

@@ -10,6 +10,7 @@ pub(super) use containers::{array, composite, multirange, range, vector};
 pub use dates::DateOrder;
 
 use super::builtin::Scalar;
+use super::extension;
 use dates::{date, interval, offset, time, timestamp};
 use headrace_core::{Container, Inet, Sink};
 
@@ -134,6 +135,12 @@ fn try_parse<S: Sink>(scalar: Scalar, text: &str, sink: &mut S) -> Option<()> {
             parse_styled(Styled::Date(scalar, None), text.as_bytes(), sink)
         }
         Scalar::Void => sink.null(),
+        Scalar::Hstore
+        | Scalar::Versioned
+        | Scalar::Vector
+        | Scalar::HalfVector
+        | Scalar::SparseVector
+        | Scalar::Geometry => extension::text(scalar, text, sink)?,
         _ => sink.text(text.as_bytes()),
     }
     Some(())
