@@ -106,7 +106,7 @@ def know_our_cursors() -> None:
     def is_server_side(self: Any, cursor: Any) -> bool:
         if self.engine.dialect.driver not in OURS:
             return bool(original(self, cursor))
-        return any(getattr(cursor, kind, False) for kind in ("server_side", "name", "itersize"))
+        return any(getattr(cursor, kind, False) for kind in ("server_side", "name", "itersize", "fetch_absolute"))
 
     ServerSideCursorsTest._is_server_side = is_server_side
 

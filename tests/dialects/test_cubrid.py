@@ -202,6 +202,71 @@ def test_streams_keep_their_rows_on_the_server(tables: Engines) -> None:
     assert tables.connected(work) == [(200, 500), (200, 500), (100, 500)]
 
 
+def test_changes_read_other_tables(tables: Engines) -> None:
+    def work(connection: sa.Connection) -> Any:
+        connection.execute(AUTHORS.insert(), [{"name": name} for name in ("Ann", "Ben", "Cid", "Dan")])
+        connection.execute(BOOKS.insert(), [{"author": n, "value": n} for n in (1, 2, 3, 4)])
+        connection.execute(
+            BOOKS.update().where(BOOKS.c.author == AUTHORS.c.id, AUTHORS.c.name == "Ann").values(value=9)
+        )
+        connection.execute(BOOKS.delete().where(BOOKS.c.author == AUTHORS.c.id, AUTHORS.c.name == "Ben"))
+        chosen = sa.select(AUTHORS.c.id).where(AUTHORS.c.name == "Cid").cte("chosen")
+        connection.execute(BOOKS.update().where(BOOKS.c.author == chosen.c.id).values(value=8))
+        late = sa.select(AUTHORS.c.id).where(AUTHORS.c.name.regexp_match("^d", flags="i")).cte("late")
+        connection.execute(BOOKS.delete().where(BOOKS.c.author.in_(sa.select(late.c.id))))
+        return connection.execute(sa.select(BOOKS.c.author, BOOKS.c.value).order_by(BOOKS.c.author)).all()
+
+    assert tables.connected(work) == [(1, 9), (3, 8)]
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        (sa.literal("Abc").regexp_match("^a"), 0),
+        (sa.literal("Abc").regexp_match("^a", flags="i"), 1),
+        (sa.literal("abab").regexp_replace("b", "x"), "axax"),
+        (sa.literal(5).bitwise_xor(3), 6),
+        (sa.literal(5).bitwise_not(), -6),
+        (sa.literal(3) / sa.literal(2), 1.5),
+        (sa.literal(3) // sa.literal(2), 1),
+        (sa.tuple_(sa.literal(1), sa.literal(2)).in_([(1, 2), (3, 4)]), 1),
+        (sa.literal(datetime.date(2024, 2, 29), literal_execute=True), datetime.date(2024, 2, 29)),
+        (sa.literal(datetime.time(1, 2, 3), literal_execute=True), datetime.time(1, 2, 3)),
+    ],
+    ids=str,
+)
+def test_expressions(cub_engines: Engines, expression: Any, expected: Any) -> None:
+    if isinstance(expression.type, sa.Boolean):
+        expression = sa.case((expression, 1), else_=0)
+    assert cub_engines.connected(lambda connection: connection.scalar(sa.select(expression))) == expected
+
+
+def test_reflected_tables_have_unique_indexes_once(tables: Engines) -> None:
+    def work(connection: sa.Connection) -> Any:
+        table = sa.Table("alchemy_authors", sa.MetaData(), autoload_with=connection)
+        constraints = [one for one in table.constraints if isinstance(one, sa.UniqueConstraint)]
+        return constraints, [index.name for index in table.indexes if index.unique]
+
+    assert tables.connected(work) == ([], ["alchemy_known"])
+
+
+def test_a_table_whose_rows_refer_to_one_another_is_dropped(cub_engines: Engines) -> None:
+    table = sa.Table(
+        "alchemy_tree",
+        sa.MetaData(),
+        sa.Column("id", sa.Integer, primary_key=True),
+        sa.Column("up", sa.ForeignKey("alchemy_tree.id")),
+    )
+
+    def work(connection: sa.Connection) -> bool:
+        table.create(connection)
+        connection.execute(table.insert(), [{"id": 1, "up": None}, {"id": 2, "up": 1}])
+        table.drop(connection)
+        return sa.inspect(connection).has_table("alchemy_tree")
+
+    assert not cub_engines.connected(work)
+
+
 @pytest.mark.parametrize("level", ["READ COMMITTED", "REPEATABLE READ", "SERIALIZABLE"])
 def test_levels_are_those_of_the_server(cub_engines: Engines, level: str) -> None:
     def work(connection: sa.Connection) -> Any:

@@ -26,7 +26,8 @@ def _table(sql: Sql) -> sa.Table:
         sa.Column("n", sa.Integer),
         sa.Column("f", sa.Double),
         sa.Column("d", sa.Date),
-        schema=schema,
+        # On databases without schemas the name has none.
+        schema=schema or None,
     )
 
 

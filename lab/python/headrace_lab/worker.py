@@ -74,7 +74,11 @@ def serve(name: str, url: str, schema: str, database: str) -> None:
         say({"error": f"{type(error).__name__}: {error}"})
         return
     version = version_of(contestant.package) if contestant.package else ""
-    without = {} if contestant.alchemy else dict.fromkeys(w.ALCHEMY, "SQLAlchemy has no dialect for it")
+    without = (
+        {}
+        if contestant.alchemy
+        else dict.fromkeys(w.ALCHEMY, "SQLAlchemy has no dialect for it, or none that is installed")
+    )
     skips = {**without, **sql.skips, **contestant.skips}
     strategies = {workload: text for workload in w.WRITERS if (text := contestant.strategy(workload))}
     say({"version": version, "options": contestant.options, "skips": skips, "strategies": strategies})

@@ -4,6 +4,7 @@ rows that reached it, or their number where only a count did. Streams hand each 
 from __future__ import annotations
 
 import asyncio
+import importlib.util
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -24,6 +25,11 @@ def table_of(rows: Iterable[Any]) -> Any:
     return pa.table([pa.array(column) for column in columns], names=[f"c{i}" for i in range(len(columns))])
 
 
+def with_dialect(driver: str, package: str) -> str:
+    """The driver's name in SQLAlchemy's URLs if the package that brings its dialect is installed, and nothing else."""
+    return driver if importlib.util.find_spec(package) else ""
+
+
 class Sync:
     """A blocking contestant. ``skips`` are the workloads that it does not offer, each with the reason.
 
@@ -36,7 +42,7 @@ class Sync:
     batches = ""
     """How ``executemany`` sends its rows."""
     alchemy = ""
-    """The driver's name in SQLAlchemy's URLs; empty if SQLAlchemy has no dialect for it."""
+    """The driver's name in SQLAlchemy's URLs; empty if it has no dialect, or none that is installed."""
 
     def __init__(self, url: str, sql: Sql, uvloop: bool = False) -> None:
         self.url = url

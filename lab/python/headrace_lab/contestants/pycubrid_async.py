@@ -8,11 +8,12 @@ import pycubrid.aio
 
 from .. import workloads as w
 from ..link_cubrid import given
-from .base import Async, Rows
+from .base import Async, Rows, with_dialect
 
 
 class Contestant(Async):
     package = "pycubrid"
+    alchemy = with_dialect("aiopycubrid", "sqlalchemy_cubrid")
     options = "its asyncio interface; executemany as it is by default (EXECUTE_BATCH)"
     batches = "EXECUTE_BATCH"
     skips = {

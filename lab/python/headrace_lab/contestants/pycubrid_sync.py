@@ -7,12 +7,13 @@ from typing import Any
 import pycubrid
 
 from ..link_cubrid import given
-from .base import Rows
+from .base import Rows, with_dialect
 from .mysqldb_like import MySqlDbLike
 
 
 class Contestant(MySqlDbLike):
     package = "pycubrid"
+    alchemy = with_dialect("pycubrid", "sqlalchemy_cubrid")
     options = "its blocking interface; executemany as it is by default (EXECUTE_BATCH)"
     mark = "?"
     batches = "EXECUTE_BATCH"

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import data
-from ..workloads import ALCHEMY, PARTITIONS
+from ..workloads import PARTITIONS
 from .filled import Prefixed
 
 
@@ -21,7 +21,6 @@ class Statements(Prefixed):
         "bulk_in": "there is no such statement",
         "bulk_out": "there is no such statement",
         **dict.fromkeys(PARTITIONS, "no other driver reads a table in parts"),
-        **dict.fromkeys(ALCHEMY, "SQLAlchemy has no dialect of it"),
     }
     port = 9088
     streamed = {"fetch_bytes": 64 * 1024}

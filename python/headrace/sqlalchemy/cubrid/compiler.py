@@ -73,6 +73,14 @@ class CubridCompiler(compiler.SQLCompiler):
     def visit_mod_binary(self, binary: Any, operator: Any, **keywords: Any) -> str:
         return f"MOD({self.process(binary.left, **keywords)}, {self.process(binary.right, **keywords)})"
 
+    def visit_truediv_binary(self, binary: Any, operator: Any, **keywords: Any) -> str:
+        kinds = {side.type._type_affinity for side in (binary.left, binary.right)}
+        left, right = (self.process(side, **keywords) for side in (binary.left, binary.right))
+        if not kinds & {sqltypes.Numeric, sqltypes.Float}:
+            # The quotient of whole numbers is a whole number.
+            right = f"CAST({right} AS DOUBLE)"
+        return f"{left} / {right}"
+
     def visit_is_distinct_from_binary(self, binary: Any, operator: Any, **keywords: Any) -> str:
         return f"NOT ({self.process(binary.left, **keywords)} <=> {self.process(binary.right, **keywords)})"
 
@@ -109,6 +117,67 @@ class CubridCompiler(compiler.SQLCompiler):
         if join.full:
             raise exc.CompileError("CUBRID has no FULL OUTER JOIN")
         return super().visit_join(join, asfrom=asfrom, from_linter=from_linter, **keywords)
+
+    # JSON
+
+    def visit_json_getitem_op_binary(self, binary: Any, operator: Any, **keywords: Any) -> str:
+        found = f"JSON_EXTRACT({self.process(binary.left, **keywords)}, {self.process(binary.right, **keywords)})"
+        kind = binary.type._type_affinity
+        if kind is sqltypes.JSON:
+            return found
+        if kind in (sqltypes.Integer, sqltypes.Boolean):
+            value = f"CAST({found} AS BIGINT)"
+        elif kind in (sqltypes.Numeric, sqltypes.Float):
+            exact = getattr(binary.type, "scale", None) is not None
+            declared = self.dialect.type_compiler_instance.process(binary.type) if exact else "DOUBLE"
+            value = f"CAST({found} AS {declared})"
+        else:
+            value = f"JSON_UNQUOTE({found})"
+        return f"CASE JSON_TYPE({found}) WHEN 'NULL' THEN NULL ELSE {value} END"
+
+    visit_json_path_getitem_op_binary = visit_json_getitem_op_binary
+
+    # patterns
+
+    def _matches(self, binary: Any, word: str, **keywords: Any) -> str:
+        flags = binary.modifiers["flags"]
+        if flags not in (None, "", "i"):
+            raise exc.CompileError("CUBRID's REGEXP has no flags but 'i'")
+        # "Regular Expressions Functions and Operators", CUBRID manual: without BINARY upper and lower case are one.
+        binary_word = "" if flags else "BINARY "
+        return f"{self.process(binary.left, **keywords)} {word} {binary_word}{self.process(binary.right, **keywords)}"
+
+    def visit_regexp_match_op_binary(self, binary: Any, operator: Any, **keywords: Any) -> str:
+        return self._matches(binary, "REGEXP", **keywords)
+
+    def visit_not_regexp_match_op_binary(self, binary: Any, operator: Any, **keywords: Any) -> str:
+        return self._matches(binary, "NOT REGEXP", **keywords)
+
+    def visit_regexp_replace_op_binary(self, binary: Any, operator: Any, **keywords: Any) -> str:
+        flags = binary.modifiers["flags"]
+        if flags not in (None, "", "i", "c"):
+            raise exc.CompileError("CUBRID's REGEXP_REPLACE has the flags 'c' and 'i'")
+        value, arguments = (self.process(side, **keywords) for side in (binary.left, binary.right))
+        # From the first character on, all occurrences.
+        return f"REGEXP_REPLACE({value}, {arguments}, 1, 0, '{flags or 'c'}')"
+
+    # changes of several tables
+
+    render_table_with_column_in_update_from = True
+
+    def update_tables_clause(self, update_stmt: Any, from_table: Any, extra_froms: Any, **kw: Any) -> str:
+        kw["asfrom"] = True
+        return ", ".join(self.process(table, **kw) for table in (from_table, *extra_froms))
+
+    def update_from_clause(self, update_stmt: Any, from_table: Any, extra_froms: Any, *rest: Any, **kw: Any) -> None:
+        # The tables are all before SET.
+        return None
+
+    def delete_extra_from_clause(
+        self, delete_stmt: Any, from_table: Any, extra_froms: Any, from_hints: Any, **kw: Any
+    ) -> str:
+        kw.update(asfrom=True, fromhints=from_hints)
+        return f"USING {', '.join(self.process(table, **kw) for table in (from_table, *extra_froms))}"
 
     def visit_insert(self, insert_stmt: Any, *arguments: Any, **keywords: Any) -> str:
         text = super().visit_insert(insert_stmt, *arguments, **keywords)

@@ -195,17 +195,13 @@ class CubridReflection(default.DefaultDialect):
 
     @reflection.cache
     def get_indexes(self, connection: Any, table_name: str, schema: str | None = None, **keywords: Any) -> Any:
-        found = self._indexes(connection, table_name, schema, **keywords)
-        for index in found:
-            if index["unique"]:
-                # A unique index and a unique constraint are the same to CUBRID.
-                index["duplicates_constraint"] = index["name"]
-        return found or ReflectionDefaults.indexes()
+        return self._indexes(connection, table_name, schema, **keywords) or ReflectionDefaults.indexes()
 
     @reflection.cache
     def get_unique_constraints(
         self, connection: Any, table_name: str, schema: str | None = None, **keywords: Any
     ) -> Any:
+        # A unique index and a unique constraint are the same to CUBRID: reflected tables have the index.
         found = [
             {"name": index["name"], "column_names": index["column_names"], "duplicates_index": index["name"]}
             for index in self._indexes(connection, table_name, schema, **keywords)

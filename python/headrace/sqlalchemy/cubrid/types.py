@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -71,6 +72,9 @@ class _Date(sqltypes.Date):
     def bind_processor(self, dialect: Any) -> Callable[[Any], Any]:
         return day
 
+    def literal_processor(self, dialect: Any) -> Callable[[Any], str]:
+        return lambda value: f"DATE'{value.isoformat()}'"
+
 
 class _DateTime(sqltypes.DateTime):
     def bind_processor(self, dialect: Any) -> Callable[[Any], Any] | None:
@@ -81,7 +85,8 @@ class _DateTime(sqltypes.DateTime):
 
 
 class _Time(Zoneless, sqltypes.Time):
-    pass
+    def literal_processor(self, dialect: Any) -> Callable[[Any], str]:
+        return lambda value: f"TIME'{value.strftime('%H:%M:%S')}'"
 
 
 class _Null(Zoneless, sqltypes.NullType):
@@ -95,12 +100,41 @@ class _Json(sqltypes.JSON):
         return None
 
 
+def _path(*elements: int | str) -> str:
+    """A path of JSON, as "JSON Functions" of the CUBRID manual has it."""
+    quoted = (json.dumps(element, ensure_ascii=False) for element in elements if isinstance(element, str))
+    return "$" + "".join(f"[{element}]" if isinstance(element, int) else f".{next(quoted)}" for element in elements)
+
+
+def _quoted(text: str) -> str:
+    """A text as a literal."""
+    return "'" + text.replace("'", "''") + "'"
+
+
+class _JsonIndex(sqltypes.JSON.JSONIndexType):
+    def bind_processor(self, dialect: Any) -> Callable[[Any], str]:
+        return _path
+
+    def literal_processor(self, dialect: Any) -> Callable[[Any], str]:
+        return lambda element: _quoted(_path(element))
+
+
+class _JsonPath(sqltypes.JSON.JSONPathType):
+    def bind_processor(self, dialect: Any) -> Callable[[Any], str]:
+        return lambda elements: _path(*elements)
+
+    def literal_processor(self, dialect: Any) -> Callable[[Any], str]:
+        return lambda elements: _quoted(_path(*elements))
+
+
 COLSPECS: dict[Any, Any] = {
     sqltypes.NullType: _Null,
     sqltypes.Date: _Date,
     sqltypes.DateTime: _DateTime,
     sqltypes.Time: _Time,
     sqltypes.JSON: _Json,
+    sqltypes.JSON.JSONIndexType: _JsonIndex,
+    sqltypes.JSON.JSONPathType: _JsonPath,
 }
 
 _SIMPLE: dict[str, Callable[[], Any]] = {

@@ -8,7 +8,7 @@ use rusqlite::functions::{Aggregate, Context, FunctionFlags, WindowAggregate};
 use rusqlite::types::{Value, ValueRef};
 use rusqlite::{Connection, Result};
 
-use super::{State, formats};
+use super::{State, formats, patterns};
 use crate::convert::{self, Mode, from_tag};
 use crate::decimal::Decimal;
 use crate::errors::Error;
@@ -404,9 +404,13 @@ pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
         let (value, pattern): (Vec<char>, Vec<char>) = (value.chars().collect(), pattern.chars().collect());
         Ok(Some(like(&value, &pattern, escape)))
     })?;
-    connection.create_scalar_function("cub_rlike", 3, pure, |_| -> Result<Value> {
-        Err(Error::semantic("'rlike' operator is not defined here. ").through_sqlite())
-    })?;
+    for (name, any_case) in [("cub_rlike", true), ("cub_rlike_binary", false)] {
+        connection.create_scalar_function(name, 3, pure, move |context| {
+            let (Some(value), Some(pattern)) = (text(context, 0), text(context, 1)) else { return Ok(None) };
+            Ok(Some(patterns::compiled(&pattern, any_case)?.is_match(&value)))
+        })?;
+    }
+    connection.create_scalar_function("cub_regexp_replace", -1, pure, patterns::replaced)?;
     connection.create_scalar_function("cub_single", 2, pure, |context| {
         if context.get::<i64>(0)? > 1 {
             return Err(Error::server(-459, "Query result contains more than a single tuple.").through_sqlite());

@@ -2,6 +2,7 @@
 
 mod calls;
 mod formats;
+mod patterns;
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicI64, Ordering};

@@ -316,9 +316,7 @@ impl CasSession {
             return if if_exists { Ok(()) } else { Err(error) };
         }
         if catalog::exists(&self.connection, name, "T") {
-            let referred = self
-                .referring(name)
-                .filter(|key| self.defined(name).is_ok_and(|table| !table.keys.iter().any(|own| own.name == *key)));
+            let referred = self.referring(name, |other| other != name);
             if let (Some(key), false) = (referred, cascade) {
                 let primary = self.defined(name)?.keys.into_iter().find(|key| key.kind == KeyKind::Primary);
                 let primary = primary.map_or(String::new(), |key| key.name);
@@ -327,7 +325,11 @@ impl CasSession {
                 );
                 return Err(Error::server(-923, text));
             }
-            self.batch(&format!("DROP TABLE {}", in_sqlite(name)))?;
+            // A row may refer to another one of the same table.
+            self.batch(&format!(
+                "PRAGMA defer_foreign_keys = ON; DROP TABLE {}; PRAGMA defer_foreign_keys = OFF",
+                in_sqlite(name)
+            ))?;
         }
         self.kept_or(catalog::forget(&self.connection, name))
     }

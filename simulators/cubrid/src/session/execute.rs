@@ -602,11 +602,11 @@ impl CasSession {
     }
 
     /// The foreign key that refers to a table.
-    pub(super) fn referring(&self, name: &str) -> Option<String> {
+    pub(super) fn referring(&self, name: &str, is_asked: impl Fn(&str) -> bool) -> Option<String> {
         let sql = "SELECT name FROM cub_class WHERE kind = 'T'";
         let mut statement = self.connection.prepare_cached(sql).ok()?;
         let names: Vec<String> = statement.query_map([], |row| row.get(0)).ok()?.flatten().collect();
-        names.iter().filter_map(|table| self.table_of(table)).find_map(|table| {
+        names.iter().filter(|table| is_asked(table)).filter_map(|table| self.table_of(table)).find_map(|table| {
             let refers = |key: &&crate::sql::ast::Key| key.references.as_ref().is_some_and(|it| it.0 == name);
             table.keys.iter().find(refers).map(|key| key.name.clone())
         })

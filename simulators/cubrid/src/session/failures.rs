@@ -139,7 +139,7 @@ fn foreign(
             Error::server(-922, text)
         }
         _ => {
-            let name = write.and_then(|write| session.referring(&write.table)).unwrap_or_default();
+            let name = write.and_then(|write| session.referring(&write.table, |_| true)).unwrap_or_default();
             Error::server(-924, format!("Update/Delete operations are restricted by the foreign key '{name}'."))
         }
     }

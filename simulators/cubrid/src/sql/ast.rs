@@ -23,6 +23,8 @@ pub enum Expr {
     Star(Option<String>),
     Negative(Box<Expr>),
     Not(Box<Expr>),
+    /// `~`
+    OtherBits(Box<Expr>),
     /// `+ - * / % || = <> < <= > >= <=> and or xor & | ^ << >>`
     Binary(&'static str, Box<Expr>, Box<Expr>),
     IsNull(Box<Expr>, bool),
@@ -31,7 +33,7 @@ pub enum Expr {
     InQuery(Box<Expr>, bool, Box<Query>),
     /// Left, operator, true for ALL, query.
     Quantified(Box<Expr>, &'static str, bool, Box<Query>),
-    /// Value, negated, pattern, escape; `like` or `rlike`.
+    /// Value, negated, pattern, escape; `like`, `rlike` or `rlike_binary`.
     Like(Box<Expr>, bool, Box<Expr>, Option<Box<Expr>>, &'static str),
     Exists(Box<Query>),
     Query(Box<Query>),
@@ -210,6 +212,8 @@ pub enum Statement {
     Insert(Box<Insert>),
     Update(Box<Update>),
     Delete {
+        /// The tables of WITH; the query itself is empty.
+        with: Option<Query>,
         table: String,
         alias: Option<String>,
         from: Vec<From>,
@@ -307,6 +311,8 @@ pub struct Insert {
 /// UPDATE.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Update {
+    /// The tables of WITH; the query itself is empty.
+    pub with: Option<Query>,
     pub from: Vec<From>,
     pub set: Vec<(Option<String>, String, Expr)>,
     pub condition: Option<Expr>,

@@ -153,10 +153,13 @@ impl Compiler<'_> {
         };
         let defined = self.defined(name, &format!("update [dba.{name}] set"))?;
         let alias = first.alias.clone().unwrap_or_else(|| name.clone());
+        let known = self.named.len();
+        let with = update.with.as_ref().map(|with| self.tables_of_with(with)).transpose()?.unwrap_or_default();
         self.scopes.push(vec![InScope { alias: alias.clone(), columns: table_columns(&defined) }]);
         let done = self.update_in_scope(update, &defined, &alias, others);
         self.scopes.pop();
-        Ok(Write { sql: done?, table: name.clone(), ..Write::default() })
+        self.named.truncate(known);
+        Ok(Write { sql: with + &done?, table: name.clone(), ..Write::default() })
     }
 
     pub(super) fn update_in_scope(
@@ -223,6 +226,7 @@ impl Compiler<'_> {
 
     pub(super) fn delete(
         &mut self,
+        with: Option<&Query>,
         name: &str,
         alias: Option<&str>,
         from: &[From],
@@ -231,6 +235,8 @@ impl Compiler<'_> {
     ) -> Result<Write> {
         let defined = self.defined(name, &format!("delete [dba.{name}] from [dba.{name}]"))?;
         let alias = alias.unwrap_or(name);
+        let known = self.named.len();
+        let with = with.map(|with| self.tables_of_with(with)).transpose()?.unwrap_or_default();
         self.scopes.push(if from.is_empty() {
             vec![InScope { alias: alias.to_owned(), columns: table_columns(&defined) }]
         } else {
@@ -238,7 +244,8 @@ impl Compiler<'_> {
         });
         let done = self.delete_in_scope(name, alias, from, condition, limit);
         self.scopes.pop();
-        Ok(Write { sql: done?, table: name.to_owned(), deletes: true, ..Write::default() })
+        self.named.truncate(known);
+        Ok(Write { sql: with + &done?, table: name.to_owned(), deletes: true, ..Write::default() })
     }
 
     pub(super) fn delete_in_scope(

@@ -232,8 +232,9 @@ impl<'a> Compiler<'a> {
             }
             Statement::Insert(insert) => (20, Action::Write(vec![self.insert(insert)?]), Vec::new()),
             Statement::Update(update) => (22, Action::Write(vec![self.update(update)?]), Vec::new()),
-            Statement::Delete { table, alias, from, condition, limit } => {
-                let write = self.delete(table, alias.as_deref(), from, condition.as_ref(), limit.as_ref())?;
+            Statement::Delete { with, table, alias, from, condition, limit } => {
+                let (condition, limit) = (condition.as_ref(), limit.as_ref());
+                let write = self.delete(with.as_ref(), table, alias.as_deref(), from, condition, limit)?;
                 (23, Action::Write(vec![write]), Vec::new())
             }
             Statement::Merge(merge) => (57, Action::Write(self.merge(merge)?), Vec::new()),

@@ -40,21 +40,49 @@ fn call(name: &str, arguments: Vec<Expr>) -> Expr {
 }
 
 impl Parser<'_> {
+    /// WITH, if it is there: its tables, and whether they may refer to themselves.
+    fn with(&mut self) -> Result<(Vec<Named>, bool)> {
+        if !self.accept("with") {
+            return Ok((Vec::new(), false));
+        }
+        let recursive = self.accept("recursive");
+        let with = self.list(|parser| {
+            let name = parser.identifier()?;
+            let columns = if parser.is_symbol("(") { parser.bracketed(Self::identifier)? } else { Vec::new() };
+            parser.expect("as")?;
+            parser.expect_symbol("(")?;
+            let query = parser.query()?;
+            parser.expect_symbol(")")?;
+            Ok(Named { name, columns, query })
+        })?;
+        Ok((with, recursive))
+    }
+
+    /// A query, or an UPDATE or DELETE with tables before it.
+    pub(super) fn statement_after_with(&mut self) -> Result<Statement> {
+        let start = self.at;
+        let (with, recursive) = self.with()?;
+        let tables = Query {
+            with,
+            recursive,
+            body: Body::Values(Vec::new()),
+            order: Vec::new(),
+            limit: None,
+            for_update: false,
+        };
+        if self.accept("update") {
+            return self.update(Some(tables));
+        }
+        if self.accept("delete") {
+            return self.delete(Some(tables));
+        }
+        self.at = start;
+        Ok(Statement::Query(self.query()?))
+    }
+
     pub(super) fn query(&mut self) -> Result<Query> {
         self.deeper(|parser| {
-            let (mut with, mut recursive) = (Vec::new(), false);
-            if parser.accept("with") {
-                recursive = parser.accept("recursive");
-                with = parser.list(|parser| {
-                    let name = parser.identifier()?;
-                    let columns = if parser.is_symbol("(") { parser.bracketed(Self::identifier)? } else { Vec::new() };
-                    parser.expect("as")?;
-                    parser.expect_symbol("(")?;
-                    let query = parser.query()?;
-                    parser.expect_symbol(")")?;
-                    Ok(Named { name, columns, query })
-                })?;
-            }
+            let (with, recursive) = parser.with()?;
             let body = parser.body()?;
             let order = parser.order()?;
             let limit = parser.limit()?;
@@ -352,8 +380,8 @@ impl Parser<'_> {
                 let escape = if self.accept("escape") { Some(Box::new(self.bits()?)) } else { None };
                 left = Expr::Like(Box::new(left), not, Box::new(pattern), escape, "like");
             } else if self.accept("rlike") || self.accept("regexp") {
-                self.accept("binary");
-                left = Expr::Like(Box::new(left), not, Box::new(self.bits()?), None, "rlike");
+                let word = if self.accept("binary") { "rlike_binary" } else { "rlike" };
+                left = Expr::Like(Box::new(left), not, Box::new(self.bits()?), None, word);
             } else if not {
                 return Err(self.syntax(""));
             } else if let Some(word) =
@@ -426,7 +454,12 @@ impl Parser<'_> {
             None if parser.accept("div") => Some("div"),
             found => found,
         };
-        self.operators(operator, Self::signed)
+        self.operators(operator, Self::different_bits)
+    }
+
+    /// `^`, which binds closer than `*`.
+    fn different_bits(&mut self) -> Result<Expr> {
+        self.operators(|parser| parser.symbol_of(&["^"]), Self::signed)
     }
 
     fn signed(&mut self) -> Result<Expr> {
@@ -441,6 +474,9 @@ impl Parser<'_> {
         }
         if self.accept_symbol("+") {
             return self.deeper(Self::signed);
+        }
+        if self.accept_symbol("~") {
+            return Ok(Expr::OtherBits(Box::new(self.primary()?)));
         }
         self.primary()
     }

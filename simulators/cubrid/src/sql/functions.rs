@@ -482,6 +482,17 @@ impl Compiler<'_> {
             | "json_depth" | "json_contains" | "json_pretty" | "json_quote" | "json_merge" => {
                 self.json(name, arguments)
             }
+            "regexp_replace" if arity(3, 6) => {
+                let texts: Vec<String> = arguments
+                    .into_iter()
+                    .enumerate()
+                    .map(|(index, value)| {
+                        let ty = if matches!(index, 3 | 4) { int.clone() } else { text_type(STRING) };
+                        self.coerce(value, &ty, crate::convert::Mode::Compare)
+                    })
+                    .collect::<Result<_>>()?;
+                own(format!("cub_regexp_replace({})", texts.join(", ")), text_type(STRING))
+            }
             "sleep" if arity(1, 1) => own(format!("cub_sleep({})", arguments[0].sql), int),
             "typeof" if arity(1, 1) => own(literal(&type_text(&first)), text_type(STRING)),
             "charset" | "collation" | "coercibility" if arity(1, 1) => {

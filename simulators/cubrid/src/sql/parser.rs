@@ -185,14 +185,18 @@ impl<'a> Parser<'a> {
             return Err(self.syntax("SELECT or VALUE or VALUES or '('"));
         };
         match verb.as_str() {
-            "select" | "with" | "values" | "value" => {
+            "with" => {
+                self.at = start;
+                self.statement_after_with()
+            }
+            "select" | "values" | "value" => {
                 self.at = start;
                 Ok(Statement::Query(self.query()?))
             }
             "insert" | "replace" => self.insert(verb == "replace"),
             "update" if self.is("statistics") => self.ignored(19),
-            "update" => self.update(),
-            "delete" => self.delete(),
+            "update" => self.update(None),
+            "delete" => self.delete(None),
             "merge" => self.merge(),
             "create" => self.create(),
             "drop" => self.drop(),
@@ -313,21 +317,21 @@ impl<'a> Parser<'a> {
         Ok((table, name, self.expression_or_default()?))
     }
 
-    fn update(&mut self) -> Result<Statement> {
+    pub(super) fn update(&mut self, with: Option<Query>) -> Result<Statement> {
         let from = self.sources()?;
         self.expect("set")?;
         let set = self.list(Self::assignment)?;
         let condition = self.condition()?;
         let order = self.order()?;
         let limit = if self.accept("limit") { Some(self.expression()?) } else { None };
-        Ok(Statement::Update(Box::new(Update { from, set, condition, order, limit })))
+        Ok(Statement::Update(Box::new(Update { with, from, set, condition, order, limit })))
     }
 
     pub(super) fn condition(&mut self) -> Result<Option<Expr>> {
         Ok(if self.accept("where") { Some(self.expression()?) } else { None })
     }
 
-    fn delete(&mut self) -> Result<Statement> {
+    pub(super) fn delete(&mut self, with: Option<Query>) -> Result<Statement> {
         let mut target = None;
         if !self.accept("from") {
             target = Some(self.table_name()?);
@@ -335,12 +339,16 @@ impl<'a> Parser<'a> {
                 let condition = self.condition()?;
                 let limit = if self.accept("limit") { Some(self.expression()?) } else { None };
                 let table = target.unwrap_or_default();
-                return Ok(Statement::Delete { table, alias: None, from: Vec::new(), condition, limit });
+                return Ok(Statement::Delete { with, table, alias: None, from: Vec::new(), condition, limit });
             }
         }
         let mut from = self.sources()?;
         if self.accept("using") {
-            from.extend(self.sources()?);
+            // Before USING stand names of its tables.
+            if let (None, [From { source: Source::Table(name), .. }, ..]) = (&target, &from[..]) {
+                target = Some(name.clone());
+            }
+            from = self.sources()?;
         }
         let condition = self.condition()?;
         let limit = if self.accept("limit") { Some(self.expression()?) } else { None };
@@ -358,7 +366,7 @@ impl<'a> Parser<'a> {
         if from.len() == 1 {
             from.clear();
         }
-        Ok(Statement::Delete { table, alias, from, condition, limit })
+        Ok(Statement::Delete { with, table, alias, from, condition, limit })
     }
 
     fn merge(&mut self) -> Result<Statement> {

@@ -39,6 +39,7 @@ pub fn expression(expr: &Expr) -> String {
         Expr::Star(Some(table)) => format!("{table}.*"),
         Expr::Negative(value) => format!("-{}", operand(value, 9)),
         Expr::Not(value) => format!("not {}", operand(value, 3)),
+        Expr::OtherBits(value) => format!("~{}", operand(value, 9)),
         Expr::Binary(operator, left, right) => {
             let word = match *operator {
                 "%" => " mod ".to_owned(),

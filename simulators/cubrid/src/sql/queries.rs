@@ -11,6 +11,21 @@ use crate::types::code::*;
 impl Compiler<'_> {
     pub(super) fn query(&mut self, query: &Query) -> Result<(String, Vec<ResultColumn>)> {
         let known = self.named.len();
+        let with = self.tables_of_with(query)?;
+        let (mut sql, columns) = self.body(&query.body, &query.order)?;
+        if let Some((offset, count)) = &query.limit {
+            let count = self.count(count)?;
+            sql += &match offset {
+                Some(offset) => format!(" LIMIT {count} OFFSET {}", self.count(offset)?),
+                None => format!(" LIMIT {count}"),
+            };
+        }
+        self.named.truncate(known);
+        Ok((with + &sql, columns))
+    }
+
+    /// WITH, in SQLite's SQL, whose tables are known from here on; empty without one.
+    pub(super) fn tables_of_with(&mut self, query: &Query) -> Result<String> {
         let mut with = Vec::new();
         for named in &query.with {
             let recursive = query.recursive && matches!(named.query.body, Body::Both(..));
@@ -27,19 +42,7 @@ impl Compiler<'_> {
             with.push(format!("{} ({}) AS ({sql})", quote(&named.name), list.join(", ")));
             self.named.push((named.name.clone(), columns));
         }
-        let (mut sql, columns) = self.body(&query.body, &query.order)?;
-        if let Some((offset, count)) = &query.limit {
-            let count = self.count(count)?;
-            sql += &match offset {
-                Some(offset) => format!(" LIMIT {count} OFFSET {}", self.count(offset)?),
-                None => format!(" LIMIT {count}"),
-            };
-        }
-        self.named.truncate(known);
-        if !with.is_empty() {
-            sql = format!("WITH RECURSIVE {} {sql}", with.join(", "));
-        }
-        Ok((sql, columns))
+        Ok(if with.is_empty() { String::new() } else { format!("WITH RECURSIVE {} ", with.join(", ")) })
     }
 
     pub(super) fn count(&mut self, value: &Expr) -> Result<String> {

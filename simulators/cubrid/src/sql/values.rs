@@ -80,6 +80,11 @@ impl Compiler<'_> {
                 let inner = self.expression(inner)?;
                 Typed::computed(format!("(NOT {})", inner.sql), truth_type())
             }
+            Expr::OtherBits(inner) => {
+                let inner = self.expression(inner)?;
+                let ty = Type::of(BIGINT);
+                Typed::computed(format!("(~{})", self.coerce(inner, &ty, Mode::Compare)?), ty)
+            }
             Expr::Binary(operator, left, right) => {
                 let (left, right) = (self.expression(left)?, self.expression(right)?);
                 self.binary(operator, left, right)?
@@ -212,11 +217,17 @@ impl Compiler<'_> {
                 Ok(Typed::computed(self.compare(operator, left, right)?, truth_type()))
             }
             "||" => self.concatenated(left, right),
-            "&" | "|" | "<<" | ">>" => {
+            "&" | "|" | "^" | "<<" | ">>" => {
                 let ty = Type::of(BIGINT);
                 let left = self.coerce(left, &ty, Mode::Compare)?;
                 let right = self.coerce(right, &ty, Mode::Compare)?;
-                Ok(Typed::computed(format!("({left} {operator} {right})"), ty))
+                Ok(Typed::computed(
+                    match operator {
+                        "^" => format!("(({left} | {right}) - ({left} & {right}))"),
+                        _ => format!("({left} {operator} {right})"),
+                    },
+                    ty,
+                ))
             }
             _ => self.arithmetic(operator, left, right),
         }
