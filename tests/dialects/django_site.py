@@ -5,7 +5,10 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import shutil
 import threading
+import traceback
+from collections.abc import Callable
 
 import django
 from django.conf import settings
@@ -68,6 +71,58 @@ def failed_inside() -> None:
     connections.close_all()
 
 
+def database() -> str:
+    """The name of the database that the next connection is to."""
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_database()" if connection.vendor == "postgresql" else "SELECT database()")
+        name: str = cursor.fetchone()[0]
+    connections.close_all()
+    return name
+
+
+def in_child(work: Callable[[], None]) -> None:
+    """Runs this in a process that is forked from this one."""
+    child = os.fork()
+    if child == 0:
+        status = 1
+        try:
+            work()
+            status = 0
+        except BaseException:
+            traceback.print_exc()
+        finally:
+            os._exit(status)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def databases_of_tests() -> None:
+    """A pool that is open when a process forks, or when Django's tests change the database, is not used then."""
+    name = database()
+    assert connection.pool.stats().size >= 1
+    in_child(lambda: assert_is(database(), name))
+    creation = connection.creation
+    creation.create_test_db(verbosity=0, autoclobber=True, serialize=False)
+    assert_is(database(), f"test_{name}")
+    if connection.vendor == "postgresql" or shutil.which("mysqldump"):
+        creation.clone_test_db("1", verbosity=0, autoclobber=True)
+        assert_is(database(), f"test_{name}")
+
+        def worker() -> None:
+            creation.setup_worker_connection(1)
+            assert_is(database(), f"test_{name}_1")
+            connection.close_pool()
+
+        in_child(worker)
+        creation.destroy_test_db(f"test_{name}", verbosity=0, suffix="1")
+    creation.destroy_test_db(name, verbosity=0)
+    assert_is(database(), name)
+
+
+def assert_is(found: str, expected: str) -> None:
+    """Two texts are the same."""
+    assert found == expected, (found, expected)
+
+
 with connection.schema_editor() as editor:
     editor.create_model(Counter)
 Counter.objects.create()
@@ -75,6 +130,7 @@ connections.close_all()
 if connection.vendor == "postgresql":
     # MySQL and MariaDB keep the rest of the block.
     failed_inside()
+databases_of_tests()
 for work, number in ((requests, THREADS), (abandoned, 1)):
     threads = [threading.Thread(target=work) for _ in range(number)]
     for thread in threads:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from functools import partial
 from typing import Any, ClassVar, Final
@@ -16,10 +17,12 @@ install_as_MySQLdb()
 from django.core.exceptions import ImproperlyConfigured  # noqa: E402
 from django.db.backends.base.base import NO_DB_ALIAS  # noqa: E402
 from django.db.backends.mysql import base as stock  # noqa: E402
+from django.db.backends.mysql.creation import DatabaseCreation as StockCreation  # noqa: E402
 from django.db.backends.mysql.features import DatabaseFeatures as StockFeatures  # noqa: E402
 from django.utils.functional import cached_property  # noqa: E402
 
 from ...pool import ConnectionPool  # noqa: E402
+from ..creation import ClosesPools  # noqa: E402
 from .pooled import PooledConnection  # noqa: E402
 
 _OTHER_DRIVER: Final = (
@@ -46,10 +49,15 @@ class DatabaseFeatures(StockFeatures):
         return skips
 
 
+class DatabaseCreation(ClosesPools, StockCreation):
+    """Test databases on MySQL and MariaDB."""
+
+
 class DatabaseWrapper(stock.DatabaseWrapper):
     """A connection of Django's to MySQL or MariaDB."""
 
     features_class = DatabaseFeatures
+    creation_class = DatabaseCreation
     connection: Any
     wrap_database_errors: Any
     _connection_pools: ClassVar[dict[str, ConnectionPool[Any]]] = {}
@@ -113,6 +121,17 @@ class DatabaseWrapper(stock.DatabaseWrapper):
     def close_if_health_check_failed(self) -> None:
         if self.pool is None:
             super().close_if_health_check_failed()
+
+
+def _forget() -> None:
+    DatabaseWrapper._connection_pools.clear()
+    # Another thread may have held it.
+    DatabaseWrapper._making = threading.Lock()
+
+
+# A process that was forked, of a server that loads the site first, has pools of its own.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
 
 
 def _connect(*arguments: Any, **params: Any) -> PooledConnection:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import logging
+import os
 import struct
 import zoneinfo
 from collections.abc import Callable
@@ -20,6 +21,7 @@ install()
 from django.core.exceptions import ImproperlyConfigured  # noqa: E402
 from django.db.backends.base.base import NO_DB_ALIAS  # noqa: E402
 from django.db.backends.postgresql import base as stock  # noqa: E402
+from django.db.backends.postgresql.creation import DatabaseCreation as StockCreation  # noqa: E402
 from django.utils.functional import cached_property  # noqa: E402
 
 from ...errors import DataError  # noqa: E402
@@ -27,6 +29,7 @@ from ...pool import ConnectionPool  # noqa: E402
 from ...postgres import connect  # noqa: E402
 from ...rows import tuple_row  # noqa: E402
 from ...types import TransactionStatus  # noqa: E402
+from ..creation import ClosesPools  # noqa: E402
 from . import literals  # noqa: E402
 from .cursor import Cursor, ServerCursor  # noqa: E402
 from .features import DatabaseFeatures  # noqa: E402
@@ -96,10 +99,15 @@ def _at_the_edge(zone: datetime.tzinfo, microseconds: int) -> datetime.datetime:
         raise DataError("the timestamptz is outside of what datetime can hold") from None
 
 
+class DatabaseCreation(ClosesPools, StockCreation):
+    """Test databases on PostgreSQL."""
+
+
 class DatabaseWrapper(stock.DatabaseWrapper):
     """A connection of Django's to PostgreSQL."""
 
     features_class = DatabaseFeatures
+    creation_class = DatabaseCreation
     connection: Any
     wrap_database_errors: Any
     timezone: Any
@@ -134,6 +142,12 @@ class DatabaseWrapper(stock.DatabaseWrapper):
             # Another thread may have been first.
             self._connection_pools.setdefault(self.alias, made)
         return self._connection_pools[self.alias]  # type: ignore[no-any-return]
+
+    def close_pool(self) -> None:
+        """Closes the pool. The next connection opens another."""
+        pool = self._connection_pools.pop(self.alias, None)
+        if pool is not None:
+            pool.close()
 
     def get_connection_params(self) -> dict[str, Any]:
         params: dict[str, Any] = super().get_connection_params()
@@ -245,6 +259,9 @@ class DatabaseWrapper(stock.DatabaseWrapper):
             return self.connection.server_version_number  # type: ignore[no-any-return]
 
 
+# A process that was forked, of a server that loads the site first, has pools of its own.
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=DatabaseWrapper._connection_pools.clear)
 # Who subclasses Django's wrapper, or makes one, means that of the connections that there are.
 stock.DatabaseWrapper = DatabaseWrapper
 
