@@ -8,8 +8,8 @@ from typing import Any, Final, Literal
 
 from ... import errors
 from ...aio.postgres import AsyncConnection
-from .exceptions import class_of
-from .introspection import Types
+from .exceptions import UnsupportedClientFeatureError, class_of
+from .introspection import Known, Types
 from .values import LOADERS
 
 Format = Literal["text", "binary", "tuple"]
@@ -86,10 +86,12 @@ class Codecs:
             decoder: makes a value of these.
             format: text, binary, or tuple (only of dates, times and intervals).
         """
+        known = self._types.get(oid)
+        if known is not None and known.type.kind == "composite":
+            self._set_composite(oid, encoder, decoder, known)
+            return
         if format == "tuple" and oid not in _TUPLES:
-            from .exceptions import UnsupportedClientFeatureError
-
-            raise UnsupportedClientFeatureError(f"only the 'text' and 'binary' formats are there for type {oid}")
+            raise UnsupportedClientFeatureError(f"type {oid} has no tuple format; it has 'text' and 'binary'")
         if format == "text":
             self.loaders[oid] = lambda data: decoder(data.decode())
             self.encoders[oid] = lambda value: Encoded(_checked(encoder(value), str))
@@ -99,11 +101,29 @@ class Codecs:
         else:
             self.loaders[oid] = lambda data: decoder(as_tuple(oid, data))
             self.encoders[oid] = lambda value: Encoded(of_tuple(oid, encoder(value)))
+        self.parameters.clear()
         binary = () if format == "text" else (oid,)
         self._driver.register_adapters({oid: self.loaders[oid]}, {Encoded: _data}, binary=binary)
 
+    def _set_composite(
+        self, oid: int, encoder: Callable[[Any], Any], decoder: Callable[[Any], Any], known: Known
+    ) -> None:
+        """A codec whose tuples are the attributes of a composite type."""
+        self.parameters.clear()
+        self._types.decoders[oid] = decoder
+
+        def encoded(value: Any) -> tuple[Any, ...]:
+            made = tuple(encoder(value))
+            if len(made) != len(known.attributes):
+                raise ValueError(f"expected {len(known.attributes)} elements in composite value, got {len(made)}")
+            return tuple(self._encoded(each, x) for each, x in zip(known.attributes, made, strict=True))
+
+        self.encoders[oid] = encoded
+
     def reset(self, oid: int) -> None:
         """Goes back to the values that a type has without a codec."""
+        self.parameters.clear()
+        self._types.decoders.pop(oid, None)
         self.encoders.pop(oid, None)
         if self.loaders.pop(oid, None) is None:
             return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import itertools
 import re
 from collections.abc import Callable
@@ -11,11 +12,12 @@ from typing import Any, Final
 from ... import errors
 from ...aio.postgres import AsyncConnection
 from ...aio.postgres import connect as open_connection
+from ...defaults import CANCEL_TIMEOUT
 from . import exceptions
 from .codecs import Codecs, Format
 from .copying import Copying
 from .cursor import CursorFactory
-from .exceptions import InterfaceError, translated
+from .exceptions import InterfaceError
 from .introspection import Types
 from .listening import Listening
 from .prepared_stmt import PreparedStatement
@@ -107,7 +109,9 @@ class Connection(Listening, Copying):
             Attribute(field[0], known.type) for field in fields if (known := self._types.get(field[1])) is not None
         )
         kind = checked_record_class(record_class)
-        name = name or self._unique_name("stmt")
+        if name is None:
+            # Without a cache statements have no names, which poolers can do with.
+            name = self._unique_name("stmt") if core.named else ""
         return PreparedStatement(self, query, name, parameters, attributes, kind)
 
     def cursor(
@@ -158,7 +162,7 @@ class Connection(Listening, Copying):
             "SELECT coalesce((SELECT t.oid FROM pg_catalog.pg_type t JOIN pg_catalog.pg_namespace n"
             " ON n.oid = t.typnamespace WHERE n.nspname = $2 AND t.typname = $1),"
             " CASE WHEN $2 = 'pg_catalog' THEN pg_catalog.to_regtype($1)::oid END)",
-            (typename, schema),
+            (typename.replace(" timezone", " time zone"), schema),
             None,
         )
         oid = result.rows[0][0] if result.rows else None
@@ -189,9 +193,8 @@ class Connection(Listening, Copying):
             ValueError: there is no such type.
         """
         self._check_open()
-        settings = {"encoder": encoder, "decoder": decoder, "format": format, "schema": schema, "typename": typename}
         if format not in ("text", "binary", "tuple"):
-            raise ValueError(f"invalid codec format: {settings['format']!r}")
+            raise ValueError(f"invalid codec format: {format!r}")
         oid = await self._oid_of(typename, schema)
         known = self._types.get(oid)
         if known is not None and known.type.kind in ("array", "range"):
@@ -199,9 +202,9 @@ class Connection(Listening, Copying):
                 f"cannot use custom codec on type {schema}.{typename}: it is neither a scalar type nor a composite type"
             )
         if known is not None and known.type.kind == "composite" and format != "tuple":
-            raise exceptions.UnsupportedClientFeatureError(
-                f"only tuple-format codecs can be used on composite type {schema}.{typename}"
-            )
+            raise exceptions.UnsupportedClientFeatureError("only tuple-format codecs can be used on composite types")
+        if known is not None and known.sort == "d":
+            raise exceptions.UnsupportedClientFeatureError("custom codecs on domain types are not supported")
         with as_asyncpg():
             self._codecs.set(oid, encoder, decoder, format)
         self._shapes.clear()
@@ -245,9 +248,14 @@ class Connection(Listening, Copying):
         """Closes the connection. The server rolls an open transaction back.
 
         Args:
-            timeout: ignored: nothing is waited for.
+            timeout: seconds for the end of a statement that is executed, which is cancelled.
         """
         if not self.is_closed():
+            if self._core.wire.queued():
+                # What others wait for ends as cancelled, and not as lost.
+                with contextlib.suppress(errors.Error, TimeoutError):
+                    await self._driver.cancel(timeout=timeout)
+                    await self._wait(self._core.round_trip, timeout or CANCEL_TIMEOUT)
             await self._driver.close()
         self._closed()
 
@@ -394,7 +402,7 @@ def _refused(error: errors.Error) -> Exception:
     if isinstance(error, errors.ConnectionTimeout):
         return TimeoutError(str(error))
     if error.sqlstate is not None:
-        return translated(error)
+        return exceptions.refusal(error)
     if isinstance(error, errors.ProgrammingError):
         return exceptions.ClientConfigurationError(str(error))
     text = str(error)

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import math
 import os
 import re
-from collections.abc import AsyncIterable, Iterable, Sequence
+from collections.abc import AsyncIterable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from ... import defaults
 from ..._shared.limits import until
+from ...aio.postgres import AsyncConnection
 from ...aio.postgres.copy import AsyncCopy
 from ...postgres.copy_base import copy_of_rows, is_bytes
 from ...postgres.core import quote_literal
@@ -265,18 +267,20 @@ class Copying(Statements):
             opened = output = await asyncio.to_thread(open, output, "wb")
         write = output.write if hasattr(output, "write") else output
         if not callable(write):
-            raise TypeError(f"output is a file-like object, a path or a coroutine function, not {output!r}")
+            raise TypeError(
+                f"output is expected to be a file-like object, a path or a coroutine function, not {output!r}"
+            )
         try:
             with as_asyncpg(statement):
-                async with AsyncCopy(self._driver, statement, limit=until(timeout)) as copy:
-                    async for block in copy.blocks():
-                        done = write(block)
-                        if inspect.isawaitable(done):
-                            await done
-                return f"COPY {copy.rowcount}"
+                return await self._within(_drain(self._driver, statement, write), timeout)
         finally:
             if opened is not None:
                 await asyncio.to_thread(opened.close)
+
+    async def _within(self, work: Coroutine[Any, Any, str], timeout: float | None) -> str:
+        """A COPY within its time, which is also that of the program's own functions."""
+        seconds = self._core.command_timeout if timeout is None else timeout
+        return await (work if seconds is None else asyncio.wait_for(work, seconds))
 
     async def _copy_in(self, statement: str, source: Any, timeout: float | None) -> str:
         self._check_open()
@@ -284,12 +288,12 @@ class Copying(Statements):
         if _is_path(source):
             opened = source = await asyncio.to_thread(open, source, "rb")
         if not hasattr(source, "read") and not isinstance(source, (AsyncIterable, Iterable)):
-            raise TypeError(f"source is a file-like object, a path or an iterable of bytes, not {source!r}")
+            raise TypeError(
+                f"source is expected to be a file-like object, a path or an iterable of bytes, not {source!r}"
+            )
         try:
             with as_asyncpg(statement):
-                async with AsyncCopy(self._driver, statement, limit=until(timeout)) as copy:
-                    await _feed(copy, source)
-                return f"COPY {copy.rowcount}"
+                return await self._within(_fill(self._driver, statement, source), timeout)
         finally:
             if opened is not None:
                 await asyncio.to_thread(opened.close)
@@ -300,6 +304,23 @@ def _is_path(value: object) -> bool:
     if hasattr(value, "read") or hasattr(value, "write"):
         return False
     return isinstance(value, (str, os.PathLike))
+
+
+async def _drain(driver: AsyncConnection[Any], statement: str, write: Callable[[bytes], Any]) -> str:
+    """A COPY out, whose blocks are written; returns its status."""
+    async with AsyncCopy(driver, statement, limit=math.inf) as copy:
+        async for block in copy.blocks():
+            done = write(block)
+            if inspect.isawaitable(done):
+                await done
+    return f"COPY {copy.rowcount}"
+
+
+async def _fill(driver: AsyncConnection[Any], statement: str, source: Any) -> str:
+    """A COPY in, whose blocks are those of a source; returns its status."""
+    async with AsyncCopy(driver, statement, limit=math.inf) as copy:
+        await _feed(copy, source)
+    return f"COPY {copy.rowcount}"
 
 
 async def _feed(copy: AsyncCopy, source: Any) -> None:

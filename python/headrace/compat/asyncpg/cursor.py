@@ -63,7 +63,9 @@ class _Portal:
                 result = await connection._wait(lambda: core.wire.fetch(portal, rows, columns), timeout)
                 if not result.suspended and not result.tag:
                     raise InvalidCursorName(f"cursor {portal[0]!r} does not exist: its transaction has ended")
-        self._exhausted = not result.suspended
+        if not result.suspended:
+            # The tables that it reads are in use as long as it is open.
+            self._close()
         if result.columns is not None:
             self._columns = result.columns
         if not result.rows or self._columns is None:
@@ -143,7 +145,8 @@ class Cursor(_Portal):
 
     def __repr__(self) -> str:
         shown = f"{self._query[:30]}..." if len(self._query) > 33 else self._query
-        return f"<{type(self).__module__}.{type(self).__qualname__} {shown!r} {id(self):#x}>"
+        state = "exhausted " if self._exhausted else ""
+        return f'<asyncpg.{type(self).__qualname__} "{shown}" {state}{id(self):#x}>'
 
 
 class CursorFactory:

@@ -6,8 +6,9 @@ of :mod:`headrace.sqlstates`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from ... import errors
 from ...sqlstates import CONDITIONS
@@ -96,9 +97,6 @@ class PostgresLogMessage(PostgresMessage):
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self}>"
-
-
-_M = TypeVar("_M", bound="InterfaceMessage")
 
 
 class InterfaceMessage:
@@ -272,6 +270,13 @@ def class_of(sqlstate: str | None) -> type[PostgresError]:
     return found if issubclass(found, PostgresError) else PostgresError
 
 
+_CLOSED_MIDWAY: Final = "connection was closed in the middle of operation"
+_ENDS_SESSION: Final = ("FATAL", "PANIC")
+"""The severities of errors after which there is no session."""
+_COUNT: Final = re.compile(r"the statement has (\d+) parameter(s?), but (\d+) (?:was|were) given")
+"""headrace's words for a wrong number of arguments."""
+_PARAMETER: Final = re.compile(r"portal parameter \$(\d+)")
+_RANGE: Final = re.compile(r"does not fit (int|float)(\d) ")
 _STALE_PLAN: Final = "cached statement plan is invalid"
 
 
@@ -284,11 +289,17 @@ def translated(error: errors.Error, query: str | None = None, args: Sequence[Any
         args: its arguments: an error about one of them says which.
     """
     if error.severity is not None:
-        return _of_server(error, query)
+        made = _of_server(error, query, args)
+        if error.severity not in _ENDS_SESSION:
+            return made
+        lost = class_of("08003")(f"{_CLOSED_MIDWAY}: {made.message}")
+        lost.__cause__ = made
+        return lost
     if isinstance(error, errors.ConnectionClosed):
-        if error.sqlstate is not None:
-            return class_of(error.sqlstate)(str(error))
-        return class_of("08003")(f"connection was closed in the middle of operation: {error}")
+        return class_of("08003")(f"{_CLOSED_MIDWAY}: {error}")
+    if isinstance(error, errors.ProgrammingError) and (wrong := _COUNT.fullmatch(str(error))) is not None:
+        passed = f"{wrong[3]} {'was' if wrong[3] == '1' else 'were'} passed"
+        return InterfaceError(f"the server expects {wrong[1]} argument{wrong[2]} for this query, {passed}")
     if isinstance(error, (errors.ProgrammingError, errors.DataError)) and args:
         return _of_argument(error, args)
     if isinstance(error, errors.DataError):
@@ -300,9 +311,24 @@ def translated(error: errors.Error, query: str | None = None, args: Sequence[Any
     return InterfaceError(str(error))
 
 
-def _of_server(error: errors.Error, query: str | None) -> PostgresError:
+def refusal(error: errors.Error) -> PostgresError:
+    """Returns asyncpg's exception for an error of the server's that a session began with."""
+    return _of_server(error, None)
+
+
+def raise_translated(error: errors.Error, query: str | None = None, args: Sequence[Any] = ()) -> NoReturn:
+    """Raises asyncpg's exception for one of headrace's, which is its cause; or else what ended the session is."""
+    made = translated(error, query, args)
+    raise made from made.__cause__ or error
+
+
+def _of_server(error: errors.Error, query: str | None, args: Sequence[Any] = ()) -> PostgresError:
     message = error.message or str(error)
     kind = class_of(error.sqlstate)
+    number = _PARAMETER.search(error.where or "") if kind.sqlstate[:2] == "22" else None
+    if number is not None and int(number[1]) <= len(args):
+        # The server has parsed it; asyncpg would have refused it.
+        message = f"invalid input for query argument ${number[1]}: {_shown(args[int(number[1]) - 1])} ({message})"
     if error.sqlstate == "0A000" and _STALE_PLAN in message:
         kind = InvalidCachedStatementError
     made = kind(message)
@@ -315,18 +341,28 @@ def _of_server(error: errors.Error, query: str | None) -> PostgresError:
 
 
 def _of_argument(error: errors.Error, args: Sequence[Any]) -> Exception:
-    """An argument that cannot be sent, or a wrong number of them."""
-    text = str(error)
-    if " parameter" in text and "given" in text:
-        expected = text.partition(" has ")[2].partition(",")[0].replace("parameter", "argument")
-        given = f"{len(args)} {'was' if len(args) == 1 else 'were'} passed"
-        return InterfaceError(f"the server expects {expected} for this query, {given}")
+    """An argument that cannot be sent."""
+    text = _of_range(str(error))
     for number, value in enumerate(args, 1):
         shown = repr(value)
-        if text.startswith((shown, str(value))):
-            short = shown if len(shown) <= _SHOWN else f"{shown[: _SHOWN - 3]}..."
-            return class_of("22000")(f"invalid input for query argument ${number}: {short} ({text})")
+        if text.startswith((shown, str(value))) or (len(args) == 1):
+            return class_of("22000")(f"invalid input for query argument ${number}: {_shown(value)} ({text})")
     return class_of("22000")(f"invalid input for query argument: {text}")
+
+
+def _shown(value: Any) -> str:
+    """An argument, not at its whole length."""
+    shown = repr(value)
+    return shown if len(shown) <= _SHOWN else f"{shown[: _SHOWN - 3]}..."
+
+
+def _of_range(text: str) -> str:
+    """headrace's words for a number that is too large, and asyncpg's."""
+    found = _RANGE.search(text)
+    if found is None:
+        return text
+    kind = "float" if found[1] == "float" else "int"
+    return f"{text}: value out of {kind}{int(found[2]) * 8} range"
 
 
 _SHOWN: Final = 40
@@ -337,7 +373,9 @@ def message_of(fields: dict[str, str]) -> PostgresLogMessage:
     """Returns asyncpg's object for a notice of the server, of the fields that it has sent."""
     sqlstate = fields.get("C")
     kind = _BY_SQLSTATE.get(sqlstate or "", PostgresLogMessage)
-    made: Any = PostgresLogMessage() if not issubclass(kind, PostgresLogMessage) else kind()
+    if not issubclass(kind, PostgresLogMessage) or (kind is PostgresLogMessage and fields.get("V") == "WARNING"):
+        kind = _BY_SQLSTATE["01000"] if fields.get("V") == "WARNING" else PostgresLogMessage
+    made: Any = kind()
     names = {"S": "severity", "V": "severity_en", "M": "message", "D": "detail", "H": "hint", "P": "position"}
     names |= {"p": "internal_position", "q": "internal_query", "W": "context", "s": "schema_name", "t": "table_name"}
     names |= {"c": "column_name", "d": "data_type_name", "n": "constraint_name", "F": "server_source_filename"}

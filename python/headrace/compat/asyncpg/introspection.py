@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final, Literal
 
@@ -56,6 +56,8 @@ class Types:
     def __init__(self, core: ConnectionCore) -> None:
         self._core = core
         self._own: dict[int, Known] = {}
+        self.decoders: dict[int, Callable[[tuple[Any, ...]], Any]] = {}
+        """What the program makes of the attributes of composite types."""
         self._version = core.wire.parameters().get("server_version", "")
 
     def get(self, oid: int) -> Known | None:

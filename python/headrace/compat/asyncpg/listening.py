@@ -116,7 +116,7 @@ class Listening(Statements):
     def _noticed(self, notice: Notice) -> None:
         message = message_of(dict(notice.fields))
         for callback in tuple(self._log_listeners):
-            self._loop.call_soon(self._call, callback, self._shown(), message)
+            self._call(callback, self._shown(), message)
 
     # the end
 
@@ -139,11 +139,12 @@ class Listening(Statements):
 
     def _left_listeners(self, stacklevel: int = 2) -> None:
         """Warns of functions that a borrower of a pool has left on its connection, and removes them."""
-        left = [("notification", bool(self._listeners)), ("log", bool(self._log_listeners))]
-        for what, is_left in left:
-            if is_left:
+        notified = {callback for callbacks in self._listeners.values() for callback in callbacks}
+        for what, count in (("notification", len(notified)), ("log", len(self._log_listeners))):
+            if count:
+                are = "listener" if count == 1 else "listeners"
                 warnings.warn(
-                    f"{self!r} is being released to the pool but has active {what} listeners",
+                    f"{self!r} is being released to the pool but has {count} active {what} {are}",
                     InterfaceWarning,
                     stacklevel=stacklevel + 1,
                 )

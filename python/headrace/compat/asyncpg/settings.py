@@ -119,6 +119,9 @@ def settings_of(
     if timeout is not None:
         keywords["connect_timeout"] = timeout
     if command_timeout is not None:
+        wrong: Any = command_timeout
+        if isinstance(wrong, bool) or not isinstance(wrong, (int, float)) or wrong <= 0:
+            raise ValueError(f"invalid command_timeout value: expected greater than 0 float (got {wrong!r})")
         keywords["command_timeout"] = command_timeout
     # Values of extensions are text in asyncpg, unless a codec is set.
     keywords["extension_types"] = "text"

@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import inspect
 import time
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeVar
 
 from ... import errors
@@ -18,12 +18,14 @@ from ...postgres.core import ConnectionCore
 from ...types import TransactionStatus
 from . import exceptions
 from .codecs import Codecs
-from .exceptions import InterfaceError, translated
+from .exceptions import InterfaceError, raise_translated, translated
 from .introspection import Types
 from .record import Record, records_of
 from .values import Shape, missing_types
 
 T = TypeVar("T")
+MAX_ARGUMENTS: Final = 32_767
+"""Arguments of a statement, at most (asyncpg; the protocol has twice as many)."""
 MAX_SHAPES: Final = 1000
 """Statements of which a connection knows the columns, at most."""
 
@@ -46,7 +48,7 @@ def as_asyncpg(query: str | None = None, args: Sequence[Any] = ()) -> Generator[
     try:
         yield
     except errors.Error as error:
-        raise translated(error, query, args) from error
+        raise_translated(error, query, args)
 
 
 class Statements:
@@ -85,6 +87,9 @@ class Statements:
             first: only the first row is needed.
         """
         self._check_open()
+        _check_timeout(timeout)
+        if len(args) > MAX_ARGUMENTS:
+            raise InterfaceError(f"the number of query arguments cannot exceed {MAX_ARGUMENTS}")
         core = self._core
         started = time.monotonic() if self._query_loggers else 0.0
         failure: BaseException | None = None
@@ -95,8 +100,10 @@ class Statements:
             return await self._driver._wait(ticket, timeout)
         except errors.Error as error:
             core.withdraw(error)
+            # The table may have changed since.
+            self._codecs.parameters.pop(query, None)
             failure = translated(error, query, args)
-            raise failure from error
+            raise failure from failure.__cause__ or error
         except BaseException as error:
             core.withdraw(error)
             failure = error
@@ -108,11 +115,15 @@ class Statements:
     async def _script(self, query: str, timeout: float | None = None) -> list[Result]:
         """Executes statements by the simple protocol."""
         self._check_open()
+        _check_timeout(timeout)
         started = time.monotonic()
         failure: BaseException | None = None
         try:
             with as_asyncpg(query):
-                return await self._wait(lambda: self._core.submit_script(query), timeout)
+                results = await self._wait(lambda: self._core.submit_script(query), timeout)
+            if self._codecs.parameters and any(result.tag.startswith(_DEFINING) for result in results):
+                self._codecs.parameters.clear()
+            return results
         except BaseException as error:
             failure = error
             raise
@@ -125,6 +136,7 @@ class Statements:
     ) -> Result | list[Result]:
         """Executes a statement for rows of arguments: for all, or for none."""
         self._check_open()
+        _check_timeout(timeout)
         started = time.monotonic()
         failure: BaseException | None = None
         given = [] if not self._query_loggers else list(rows)
@@ -246,14 +258,15 @@ class Statements:
         records = await self._records(query, result, checked_record_class(record_class))
         return records[0] if records else None
 
-    async def fetchval(self, query: str, *args: Any, column: int = 0, timeout: float | None = None) -> Any:
-        """Executes a query, and returns a value of its first row, or None if there is none."""
+    async def fetchval(self, query: str, *args: Any, column: int | str = 0, timeout: float | None = None) -> Any:
+        """Executes a query, and returns a value of its first row, by number or name, or None if there is none."""
         result = await self._result(query, args, timeout, first=True)
         columns, rows = result.columns, result.rows
         if columns is None or not rows:
             return None
         shape = await self._shape(query, columns)
-        return shape.converted(rows[:1])[0][column]
+        number = shape.layout[column] if isinstance(column, str) else column
+        return shape.converted(rows[:1])[0][number]
 
     async def fetchmany(
         self,
@@ -312,6 +325,8 @@ class Statements:
         return not self._core.wire.closed and self._core.status() != TransactionStatus.IDLE
 
 
+_DEFINING: Final = ("CREATE", "ALTER", "DROP")
+"""The tags of statements after which the parameters of others may have other types."""
 _TASKS: Final[set[Any]] = set()
 """The loop keeps no reference of its own to a task."""
 _PARAMETERS: Final = "SELECT parameter_types::oid[] FROM pg_catalog.pg_prepared_statements WHERE statement = $1 LIMIT 1"
@@ -325,7 +340,15 @@ def checked_record_class(kind: Any) -> Any:
     """
     if kind is not None and not (isinstance(kind, type) and issubclass(kind, Record)):
         raise InterfaceError(f"record_class is expected to be a subclass of asyncpg.Record, got {kind!r}")
+    if kind is not None and (kind.__new__ is not Record.__new__ or kind.__init__ is not Record.__init__):
+        raise InterfaceError("record_class must not redefine __new__ or __init__")
     return kind
+
+
+def _check_timeout(timeout: Any) -> None:
+    """Raises ValueError for what is no number of seconds."""
+    if timeout is not None and (isinstance(timeout, bool) or not isinstance(timeout, (int, float))):
+        raise ValueError(f"invalid timeout value: expected non-negative float (got {timeout!r})")
 
 
 def _rows(rows: Iterable[Any]) -> Any:
@@ -336,9 +359,10 @@ def _rows(rows: Iterable[Any]) -> Any:
 def _row(number: int, row: Any) -> Any:
     if isinstance(row, (tuple, list)):
         return row  # pyright: ignore[reportUnknownVariableType]
-    if isinstance(row, (str, bytes)) or not isinstance(row, Iterable):
+    if isinstance(row, Mapping) or not isinstance(row, Iterable):
         raise exceptions.class_of("22000")(
-            f"invalid input in executemany() sequence element #{number}: expected a sequence, got {type(row).__name__}"
+            f"invalid input in executemany() argument sequence element #{number}: expected a sequence, got "
+            f"{type(row).__name__}"  # pyright: ignore[reportUnknownArgumentType]
         )
     return tuple(row)  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType]
 
@@ -346,5 +370,5 @@ def _row(number: int, row: Any) -> Any:
 def _of_row(error: errors.Error) -> Exception:
     text = Exception.__str__(error)
     return exceptions.class_of("22000")(
-        f"invalid input for query argument in executemany() sequence element #{error.row}: {text}"
+        f"invalid input in executemany() argument sequence element #{error.row}: {text}"
     )

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
 
 IsolationLevels = Literal["read_committed", "read_uncommitted", "serializable", "repeatable_read"]
 ISOLATION_LEVELS: Final = ("read_committed", "read_uncommitted", "serializable", "repeatable_read")
-_SETTING: Final = "default_transaction_isolation"
 
 
 class TransactionState(enum.Enum):
@@ -55,7 +54,7 @@ class Transaction:
             connection._top_xact = self
             query = self._begin()
         else:
-            self._check_nested(top)
+            await self._check_nested(top)
             self._nested = True
             self._id = connection._unique_name("savepoint")
             query = f"SAVEPOINT {self._id};"
@@ -78,18 +77,18 @@ class Transaction:
             words.append("DEFERRABLE")
         return " ".join(words) + ";"
 
-    def _check_nested(self, top: Transaction) -> None:
-        """Modes are the outermost transaction's."""
-        if self._isolation is not None and (top._isolation or self._default()) != self._isolation:
+    async def _check_nested(self, top: Transaction) -> None:
+        """The isolation level is the outermost transaction's."""
+        if self._isolation is None:
+            return
+        outer = top._isolation
+        if outer is None:
+            shown: str = await self._connection.fetchval("SHOW transaction_isolation")
+            outer = top._isolation = shown.replace(" ", "_")
+        if outer != self._isolation:
             raise InterfaceError(
-                "nested transaction has a different isolation level: "
-                f"current {self._isolation!r} != outer {top._isolation or self._default()!r}"
+                f"nested transaction has a different isolation level: current {self._isolation!r} != outer {outer!r}"
             )
-
-    def _default(self) -> str:
-        """The session's own level, which newer servers report."""
-        shown = self._connection._core.wire.parameters().get(_SETTING, "read committed")
-        return shown.replace(" ", "_")
 
     def _check_state(self, operation: str) -> None:
         if self._state is TransactionState.COMMITTED:
@@ -166,4 +165,4 @@ class Transaction:
         if self._isolation is not None:
             attributes.append(self._isolation)
         attributes += ["readonly"] * self._readonly + ["deferrable"] * self._deferrable
-        return f"<{type(self).__module__}.{type(self).__qualname__} {' '.join(attributes)} {id(self):#x}>"
+        return f"<asyncpg.{type(self).__qualname__} {' '.join(attributes)} {id(self):#x}>"

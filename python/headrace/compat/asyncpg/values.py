@@ -165,7 +165,16 @@ def conversion(types: Types, oid: int) -> Convert | None:
     if oid in _BUILT_IN:
         return _BUILT_IN[oid]
     known = types.get(oid)
-    return None if known is None else _of_known(types, known)
+    if known is None:
+        return None
+    convert = _of_known(types, known)
+    if (decoder := types.decoders.get(oid)) is not None and convert is not None:
+        return _decoded(convert, decoder)
+    return convert
+
+
+def _decoded(convert: Convert, decoder: Convert) -> Convert:
+    return lambda value: decoder(tuple(convert(value)))
 
 
 def _of_known(types: Types, known: Known) -> Convert | None:
