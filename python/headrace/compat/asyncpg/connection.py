@@ -287,7 +287,8 @@ class Connection(Listening, Copying):
             self.remove_log_listener(callback)
         query = self.get_reset_query()
         if self.is_in_transaction() or self._top_xact is not None:
-            if self._top_xact is None or not self.is_in_transaction():
+            if self._top_xact is None or not self._top_xact._managed:
+                # The end of a block would end it: one that was begun by hand was forgotten.
                 self._loop.call_exception_handler(
                     {"message": "Resetting connection with an active transaction " + repr(self)}
                 )

@@ -40,6 +40,7 @@ class _Portal:
         self._portal: tuple[str, int] | None = None
         self._columns: Columns | None = None
         self._exhausted = False
+        self._releases = connection._releases
 
     def _check(self) -> None:
         self._connection._check_open()
@@ -48,6 +49,8 @@ class _Portal:
 
     async def _more(self, rows: int, timeout: float | None) -> list[Any]:
         """The next rows; fewer than asked for at the end."""
+        if self._releases != self._connection._releases:
+            raise InterfaceError("cannot read the cursor: the underlying connection has been released back to the pool")
         if self._exhausted:
             return []
         connection, core = self._connection, self._connection._core

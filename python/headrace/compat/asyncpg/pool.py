@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import time
 import warnings
 from collections.abc import Awaitable, Callable, Generator, Iterable
 from types import TracebackType
@@ -12,7 +11,7 @@ from typing import Any, Final
 from . import exceptions
 from .connection import Connection, connect
 from .exceptions import InterfaceError
-from .lease import PoolConnectionProxy
+from .lease import PoolConnectionHolder, PoolConnectionProxy
 from .record import Record
 
 Hook = Callable[[Any], Awaitable[Any]]
@@ -20,174 +19,21 @@ CLOSE_WARNING_SECONDS: Final = 60
 """After so long a close that waits for borrowers says so."""
 
 
-class PoolConnectionHolder:
-    """A place of a pool: one connection at a time, or none yet."""
+FIRST_PAUSE_SECONDS: Final = 0.1
+"""After an attempt to open a connection that has failed; twice as long after the next."""
+LAST_PAUSE_SECONDS: Final = 10.0
 
-    __slots__ = ("_con", "_generation", "_idle_since", "_in_use", "_pool", "_proxy", "_timeout", "_timer", "_uses")
 
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-        self._con: Any = None
-        self._proxy: PoolConnectionProxy | None = None
-        self._in_use: asyncio.Future[None] | None = None
-        """Done when the borrower has given the connection back."""
-        self._timer: asyncio.TimerHandle | None = None
-        self._timeout: float | None = None
-        self._uses = 0
-        self._generation = 0
-        self._idle_since = 0.0
+class _Idle(asyncio.LifoQueue[PoolConnectionHolder]):
+    """The places that nobody uses: the one that was used last comes first, and those without a connection last."""
 
-    def is_connected(self) -> bool:
-        """Returns true if it has an open connection."""
-        return self._con is not None and not self._con.is_closed()
+    def _init(self, maxsize: int) -> None:
+        self._queue: list[PoolConnectionHolder] = []
 
-    def is_idle(self) -> bool:
-        """Returns true if nobody has borrowed its connection."""
-        return self._in_use is None
-
-    async def connect(self) -> None:
-        """Opens the connection."""
-        if self._con is not None:
-            raise exceptions.InternalClientError("connect() was called while another connection exists")
-        self._con = await self._pool._new_connection()
-        self._con.add_termination_listener(self._lost)
-        self._generation = self._pool._generation
-        self._uses = 0
-
-    async def acquire(self) -> PoolConnectionProxy:
-        """Lends the connection, which is opened if there is none."""
-        if not self.is_connected():
-            self._con = None
-            await self.connect()
-        elif self._generation != self._pool._generation:
-            # It was open when the pool's connections expired.
-            stale, self._con = self._con, None
-            stale.remove_termination_listener(self._lost)
-            self._pool._start(stale.close(timeout=self._timeout))
-            await self.connect()
-        self._stop_timer()
-        self._proxy = proxy = PoolConnectionProxy(self, self._con)
-        self._con._proxy = proxy
-        self._in_use = self._pool._loop.create_future()
-        if self._pool._setup is not None:
-            try:
-                await self._pool._setup(proxy)
-            except BaseException as error:
-                # Nobody knows what it has done to the session.
-                try:
-                    if isinstance(error, Exception):
-                        self._con.terminate()
-                    else:
-                        await self._con.close()
-                finally:
-                    raise error
-        return proxy
-
-    async def release(self, timeout: float | None) -> None:
-        """Takes the connection back, resets it, and closes it if its time has come."""
-        if self._in_use is None:
-            raise exceptions.InternalClientError("release() was called on a free connection holder")
-        con = self._con
-        if con is None or con.is_closed():
-            self._free()
-            return
-        self._uses += 1
-        if self._generation != self._pool._generation or (
-            self._pool._max_queries and self._uses >= self._pool._max_queries
-        ):
-            await self._close(timeout)
-            return
-        try:
-            con._left_listeners()
-            if self._pool._reset is not None:
-                await asyncio.wait_for(self._reset_by_program(con), timeout)
-            else:
-                await asyncio.wait_for(con.reset(), timeout)
-        except (Exception, asyncio.CancelledError):
-            # What is left in the session is not known.
-            con.terminate()
-            raise
-        finally:
-            self._free()
-        self._start_timer()
-
-    async def _reset_by_program(self, con: Any) -> None:
-        con._listeners.clear()
-        if con.is_in_transaction():
-            await con.execute("ROLLBACK")
-        con._top_xact = None
-        assert self._pool._reset is not None, "looked at by the caller"
-        await self._pool._reset(con)
-
-    async def _close(self, timeout: float | None) -> None:
-        con = self._con
-        try:
-            if con is not None:
-                await con.close(timeout=timeout)
-        finally:
-            self._free()
-            self._con = None
-
-    def _free(self) -> None:
-        """The connection is the pool's again."""
-        if self._in_use is None:
-            return
-        if not self._in_use.done():
-            self._in_use.set_result(None)
-        self._in_use = None
-        if self._proxy is not None:
-            self._proxy._detach()
-            self._proxy = None
-        if self._con is not None:
-            self._con._proxy = None
-            self._con._releases += 1
-            if self._con.is_closed():
-                self._con = None
-        self._idle_since = time.monotonic()
-        self._pool._put(self)
-
-    def _lost(self, con: Any) -> None:
-        """The connection has ended, by either side."""
-        if self._con is con and self._in_use is None:
-            self._con = None
-            self._stop_timer()
-
-    # while nobody uses it
-
-    def _start_timer(self) -> None:
-        self._stop_timer()
-        seconds = self._pool._max_inactive_connection_lifetime
-        if seconds and self._con is not None and self._in_use is None:
-            self._timer = self._pool._loop.call_later(seconds, self._expire)
-
-    def _stop_timer(self) -> None:
-        if self._timer is not None:
-            self._timer.cancel()
-            self._timer = None
-
-    def _expire(self) -> None:
-        self._timer = None
-        if self._in_use is None and self._con is not None:
-            con, self._con = self._con, None
-            con.terminate()
-
-    def terminate(self) -> None:
-        """Closes the connection at once."""
-        self._stop_timer()
-        if self._con is not None:
-            self._con.terminate()
-
-    async def wait_until_released(self) -> None:
-        """Waits for the borrower, if there is one."""
-        if self._in_use is not None:
-            await self._in_use
-
-    async def close(self) -> None:
-        """Closes the connection."""
-        self._stop_timer()
-        if self._con is not None:
-            con, self._con = self._con, None
-            await con.close()
+    def _get(self) -> PoolConnectionHolder:
+        places = self._queue
+        found = next((n for n in range(len(places) - 1, -1, -1) if places[n].is_connected()), -1)
+        return places.pop(found)
 
 
 class PoolAcquireContext:
@@ -239,18 +85,17 @@ class Pool:
         record_class: Any = Record,
         **connect_kwargs: Any,
     ) -> None:
-        _check_sizes(min_size, max_size, max_queries, max_inactive_connection_lifetime)
+        initial = min_size if init_size is None else init_size
+        _check_sizes(initial, min_size, max_size, max_queries, max_inactive_connection_lifetime)
         if not (isinstance(connection_class, type) and issubclass(connection_class, Connection)):
             raise TypeError(
                 f"connection_class is expected to be a subclass of asyncpg.Connection, got {connection_class!r}"
             )
         if not (isinstance(record_class, type) and issubclass(record_class, Record)):
             raise TypeError(f"record_class is expected to be a subclass of asyncpg.Record, got {record_class!r}")
-        if init_size is not None and not 0 <= init_size <= max_size:
-            raise ValueError("init_size is expected to be from 0 to max_size")
         self._minsize = min_size
         self._maxsize = max_size
-        self._initsize = min_size if init_size is None else init_size
+        self._initsize = initial
         self._max_queries = max_queries
         self._max_inactive_connection_lifetime = max_inactive_connection_lifetime
         self._connect = connect
@@ -263,7 +108,7 @@ class Pool:
         self._connect_kwargs = connect_kwargs
         self._loop: Any = loop
         self._holders: list[PoolConnectionHolder] = []
-        self._queue: asyncio.LifoQueue[PoolConnectionHolder] = asyncio.LifoQueue()
+        self._queue = _Idle()
         self._generation = 0
         self._initialized = self._initializing = False
         self._closing = self._closed = False
@@ -348,6 +193,41 @@ class Pool:
         if self._closed:
             raise InterfaceError("pool is closed")
 
+    # the connections that it keeps
+
+    def _has_enough(self) -> bool:
+        """Returns true if it has as many connections as it keeps."""
+        return self.get_size() >= self._minsize
+
+    def _keep_size(self) -> None:
+        """Opens connections in place of those that were lost, beside."""
+        if self._maintenance_task is None and self._initialized and not self.is_closing() and not self._has_enough():
+            self._maintenance_task = self._loop.create_task(self._maintain_min_size())
+
+    async def _maintain_min_size(self) -> None:
+        pause = FIRST_PAUSE_SECONDS
+        try:
+            while not self.is_closing() and not self._has_enough():
+                holder = next((each for each in self._holders if each.is_idle() and not each.is_connected()), None)
+                if holder is None:
+                    return
+                try:
+                    await holder.ensure_connected()
+                    pause = FIRST_PAUSE_SECONDS
+                except Exception as error:
+                    # Imported here, since most programs never need it.
+                    import logging
+
+                    logging.getLogger("asyncpg.pool").warning("a connection of the pool cannot be opened: %s", error)
+                    await asyncio.sleep(pause)
+                    pause = min(2 * pause, LAST_PAUSE_SECONDS)
+        finally:
+            self._maintenance_task = None
+
+    def _stop_maintenance(self) -> None:
+        if self._maintenance_task is not None:
+            self._maintenance_task.cancel()
+
     # what it is
 
     def is_closing(self) -> bool:
@@ -358,8 +238,12 @@ class Pool:
         """Returns the number of connections."""
         return sum(holder.is_connected() for holder in self._holders)
 
-    def get_min_size(self) -> int:
+    def get_init_size(self) -> int:
         """Returns the number of connections that it opens at the start."""
+        return self._initsize
+
+    def get_min_size(self) -> int:
+        """Returns the number of connections that it keeps open."""
         return self._minsize
 
     def get_max_size(self) -> int:
@@ -395,10 +279,7 @@ class Pool:
             try:
                 proxy = await holder.acquire()
             except BaseException:
-                if holder._in_use is not None:
-                    holder._free()
-                else:
-                    self._put(holder)
+                holder._free(anew=True)
                 raise
             holder._timeout = timeout
             return proxy
@@ -422,7 +303,6 @@ class Pool:
         if connection._con is None:
             # It was given back before.
             return
-        self._check_init()
         holder = connection._holder
         # A task that is cancelled gives it back all the same.
         await asyncio.shield(holder.release(holder._timeout if timeout is None else timeout))
@@ -500,6 +380,7 @@ class Pool:
             return
         self._check_init()
         self._closing = True
+        self._stop_maintenance()
         try:
             warning = self._loop.call_later(CLOSE_WARNING_SECONDS, self._still_closing)
             try:
@@ -526,9 +407,10 @@ class Pool:
         """Closes every connection at once."""
         if self._closed:
             return
+        self._closed = True
+        self._stop_maintenance()
         for holder in self._holders:
             holder.terminate()
-        self._closed = True
 
     async def expire_connections(self) -> None:
         """Has every connection closed when it is used next, or given back."""
@@ -536,13 +418,19 @@ class Pool:
         self._generation += 1
 
 
-def _check_sizes(min_size: int, max_size: int, max_queries: int, lifetime: float) -> None:
+def _check_sizes(init_size: int, min_size: int, max_size: int, max_queries: int, lifetime: float) -> None:
     if max_size <= 0:
         raise ValueError("max_size is expected to be greater than zero")
     if min_size < 0:
         raise ValueError("min_size is expected to be greater or equal to zero")
     if min_size > max_size:
         raise ValueError("min_size is greater than max_size")
+    if init_size < 0:
+        raise ValueError("init_size is expected to be greater or equal to zero")
+    if init_size < min_size:
+        raise ValueError("init_size is smaller than min_size")
+    if init_size > max_size:
+        raise ValueError("init_size is greater than max_size")
     if max_queries <= 0:
         raise ValueError("max_queries is expected to be greater than zero")
     if lifetime < 0:
@@ -571,10 +459,11 @@ def create_pool(
     Args:
         dsn: see :func:`connect`, as are all other keywords.
         init_size: connections that are opened at the start; None for ``min_size``.
-        min_size: the number of connections that the pool begins with.
+        min_size: connections that are kept open; one that is lost is replaced.
         max_size: connections at most.
         max_queries: uses of a connection, after which it is replaced.
-        max_inactive_connection_lifetime: seconds after which a connection is closed that nobody uses; 0 for never.
+        max_inactive_connection_lifetime: seconds after which a connection is closed that nobody uses, unless it is one
+            of ``min_size``; 0 for never.
         connect: a coroutine function that opens connections, in place of :func:`connect`.
         setup: a coroutine function that is called with a connection whenever it is lent.
         init: a coroutine function that is called with each new connection.

@@ -125,6 +125,9 @@ def settings_of(
         keywords["command_timeout"] = command_timeout
     # Values of extensions are text in asyncpg, unless a codec is set.
     keywords["extension_types"] = "text"
+    size: Any = statement_cache_size
+    if isinstance(size, bool) or not isinstance(size, int) or size < 0:
+        raise ValueError(f"statement_cache_size is expected to be greater or equal to 0, got {size!r}")
     # Without a cache asyncpg prepares without a name, which poolers can do with.
     keywords["prepared"] = bool(statement_cache_size)
     if statement_cache_size:

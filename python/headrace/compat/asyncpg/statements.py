@@ -322,7 +322,8 @@ class Statements:
 
     def is_in_transaction(self) -> bool:
         """Returns true if a transaction is open."""
-        return not self._core.wire.closed and self._core.status() != TransactionStatus.IDLE
+        status = self._core.wire.last_status()
+        return not self._core.wire.closed and status in (TransactionStatus.INTRANS, TransactionStatus.INERROR)
 
 
 _DEFINING: Final = ("CREATE", "ALTER", "DROP")

@@ -39,9 +39,11 @@ class Transaction:
         self._nested = False
         self._id: str | None = None
         self._managed = False
+        self._releases = connection._releases
 
     async def start(self) -> None:
         """Begins it; inside another transaction as a savepoint."""
+        self._check_released("start")
         self._check_state("start")
         if self._state is TransactionState.STARTED:
             raise InterfaceError("cannot start; the transaction is already started")
@@ -90,6 +92,12 @@ class Transaction:
                 f"nested transaction has a different isolation level: current {self._isolation!r} != outer {outer!r}"
             )
 
+    def _check_released(self, operation: str) -> None:
+        if self._releases != self._connection._releases:
+            raise InterfaceError(
+                f"cannot call Transaction.{operation}(): the underlying connection has been released back to the pool"
+            )
+
     def _check_state(self, operation: str) -> None:
         if self._state is TransactionState.COMMITTED:
             raise InterfaceError(f"cannot {operation}; the transaction is already committed")
@@ -119,6 +127,7 @@ class Transaction:
         await self._end("rollback", query, TransactionState.ROLLEDBACK)
 
     async def _end(self, operation: str, query: str, state: TransactionState) -> None:
+        self._check_released(operation)
         if self._state is TransactionState.NEW:
             raise InterfaceError(f"cannot {operation}; the transaction is not yet started")
         self._check_state(operation)
@@ -147,10 +156,11 @@ class Transaction:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         try:
+            self._check_released("__aexit__")
             self._connection._check_open()
         except InterfaceError:
             if isinstance(error, GeneratorExit):
-                # The loop of the generator ends: the connection was closed before.
+                # A generator ends after what it was called in, which has given the connection back.
                 return
             raise
         finally:
