@@ -156,6 +156,38 @@ def test_a_table_is_asked_about_once_and_again_after_the_mode_has_changed(my_url
         assert questions() == before + 1
 
 
+OTHERS = {
+    "altered": ("alter table lenient engine=myisam",),
+    "made anew": ("drop table lenient", "create table lenient {columns} engine=memory"),
+    "hidden": ("create temporary table lenient {columns} engine=memory",),
+    "renamed": ("create table other {columns} engine=myisam", "drop table lenient", "rename table other to lenient"),
+}
+
+
+@pytest.mark.parametrize("prepared", [True, False], ids=["prepared", "text"])
+@pytest.mark.parametrize("change", OTHERS)
+def test_a_table_that_the_session_has_exchanged_is_asked_about_again(
+    my_url: str, my: Any, change: str, prepared: bool
+) -> None:
+    """A temporary table hides another of its name, and is in no table of information_schema."""
+    columns = "(id int primary key, s varchar(5) not null, n tinyint not null)"
+    fresh(my, f"table lenient {columns} engine=innodb")
+    my.execute("drop table if exists other")
+    sql = "insert into lenient values (?, ?, ?)"
+    with headrace.mysql.connect(my_url, autocommit=True, prepared=prepared) as conn:
+        assert conn.executemany(sql, [(n, "a", 1) for n in range(300)]).rowcount == 300
+        for text in OTHERS[change]:
+            conn.execute(text.format(columns=columns))
+        for bad in ((1000, "too long", 1), (1000, "a", 500)):
+            with pytest.raises(headrace.Error) as single:
+                conn.execute(sql, bad)
+            with pytest.raises(headrace.Error) as caught:
+                conn.executemany(sql, [(301, "a", 1), bad, (302, "a", 1)])
+            assert (type(caught.value), caught.value.sqlcode) == (type(single.value), single.value.sqlcode)
+            assert conn.fetchval("select count(*) from lenient where id = 1000") == 0
+            conn.execute("delete from lenient where id > 300")
+
+
 @pytest.mark.parametrize("engine", ["myisam", "memory"])
 @pytest.mark.parametrize("prepared", [True, False], ids=["prepared", "text"])
 def test_rows_after_a_first_one_that_fails_are_counted_where_a_table_has_no_transactions(

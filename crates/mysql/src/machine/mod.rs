@@ -232,6 +232,7 @@ impl<H: MyHandler> Machine<H> {
             }
             _ => (false, false),
         };
+        self.tables_change(changes.tables);
         self.session.role_changed |= changes.role;
         self.session.sets_next = !ends && (self.session.sets_next || changes.next_transaction);
         match changes.locks {

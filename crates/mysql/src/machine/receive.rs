@@ -4,7 +4,7 @@ use super::pending::PendingRequest;
 use super::reply::{Expect, Kind, Reply};
 use super::run::{LargeRow, RowPackets};
 use super::startup::Progress;
-use super::table::Leniency;
+use super::table::Answer;
 use super::{Machine, MyHandler, Phase};
 use crate::limits;
 use crate::packets::capabilities::{Capabilities, StatusFlags};
@@ -159,7 +159,7 @@ impl<H: MyHandler> Machine<H> {
         let counted = self.wire.compression.is_none();
         let mut room = Room::More;
         let mut run = RowPackets::new(columns, unread, counted.then_some(expect.sequence));
-        let answer = if expect.kind == Kind::Table { run.first().map(Leniency::of) } else { None };
+        let answer = if expect.kind == Kind::Table { run.first().map(Answer::of) } else { None };
         if !run.is_empty()
             && let Some(handler) = pending.slot.handler.as_mut().filter(|_| expect.kind.is_for_handler())
         {

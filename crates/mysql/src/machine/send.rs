@@ -121,7 +121,9 @@ impl<H: MyHandler> Machine<H> {
             pending.go(Event::StartWhole, Stage::Sent);
         }
         let ends_block = pending.when_lost().is_end();
-        match pending.request.clone() {
+        let table_changes = pending.facts.changes.tables;
+        self.tables_change(table_changes);
+        match self.queue[at].request.clone() {
             Request::Execute(execute) => self.start_execute(at, &execute, cx, write_buffer),
             Request::Prepare { sql } => self.start_prepare(at, &sql, cx, write_buffer),
             Request::Verb(VerbStatement { sql, effect: Effect::Ends(_), .. }) if self.session.completes_otherwise => {

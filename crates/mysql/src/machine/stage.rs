@@ -12,7 +12,7 @@
 
 use super::batch::Batch;
 use super::chunk::Chunk;
-use super::table::Leniency;
+use super::table::Said;
 use crate::sql::Table;
 use headrace_core::transitions::Transitions;
 
@@ -27,8 +27,8 @@ pub(super) enum Stage {
     Bindable,
     Asking {
         table: Table,
-        /// What its rows have said so far.
-        answer: Leniency,
+        /// What the answers have said so far.
+        said: Box<Said>,
     },
     Batch(Box<Batch>),
     Uploading {

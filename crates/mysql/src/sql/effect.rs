@@ -145,6 +145,30 @@ pub fn may_set_next_transaction(sql: &str, several: bool) -> bool {
             && words(sql).any(|word| is_one_of(word, &CHARACTERISTICS)))
 }
 
+/// The effect of a text on the tables that names stand for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TableChanges {
+    /// None, as far as it shows.
+    None,
+    /// It may make another table of a name, or give a table another engine.
+    Any,
+    /// The same, and the table may be a temporary one: CREATE TEMPORARY TABLE, a procedure, or a text that is not in this one.
+    Temporary,
+}
+
+/// What a text may do to the tables that names stand for; `several` indicates whether the server accepts more than one
+/// statement in it.
+pub fn table_changes(sql: &str, several: bool) -> TableChanges {
+    if only_reads_or_writes(sql, several) {
+        return TableChanges::None;
+    }
+    if words(sql).any(|word| is_one_of(word, &["temporary", "call", "execute"])) {
+        return TableChanges::Temporary;
+    }
+    let changes = words(sql).any(|word| is_one_of(word, &["create", "alter", "drop", "rename"]));
+    if changes { TableChanges::Any } else { TableChanges::None }
+}
+
 /// What a text may change of its session.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Changes {
@@ -156,11 +180,19 @@ pub struct Changes {
     pub next_transaction: bool,
     /// See [`table_locks`].
     pub locks: TableLocks,
+    /// See [`table_changes`].
+    pub tables: TableChanges,
 }
 
 impl Changes {
     /// None.
-    pub const NONE: Self = Self { meaning: false, role: false, next_transaction: false, locks: TableLocks::Keeps };
+    pub const NONE: Self = Self {
+        meaning: false,
+        role: false,
+        next_transaction: false,
+        locks: TableLocks::Keeps,
+        tables: TableChanges::None,
+    };
 
     /// Those of a text; `several` indicates whether the server accepts more than one statement in it.
     pub fn of(sql: &str, several: bool) -> Self {
@@ -172,6 +204,7 @@ impl Changes {
             role: may_change_role(sql, several),
             next_transaction: may_set_next_transaction(sql, several),
             locks: table_locks(sql, several),
+            tables: table_changes(sql, several),
         }
     }
 }
@@ -306,6 +339,26 @@ mod tests {
             ("((select 1) union (select lock_name from t))", false, TableLocks::Keeps),
         ] {
             assert_eq!(table_locks(sql, several), wanted, "{sql}");
+        }
+    }
+
+    #[test]
+    fn what_may_change_tables() {
+        use TableChanges::{Any, None, Temporary};
+        for (sql, several, expected) in [
+            ("alter table t engine = MyISAM", false, Any),
+            ("/* x */ DROP TABLE t", false, Any),
+            ("rename table a to b", false, Any),
+            ("create temporary table t (n int)", false, Temporary),
+            ("call p()", false, Temporary),
+            ("execute immediate 'x'", false, Temporary),
+            ("select 1; drop table t", true, Any),
+            ("select 1; drop table t", false, None),
+            ("insert into t values ('drop')", false, None),
+            ("set @a = 1", false, None),
+            ("truncate t", false, None),
+        ] {
+            assert_eq!(table_changes(sql, several), expected, "{sql}");
         }
     }
 

@@ -12,8 +12,8 @@ mod tokens;
 use bare::Bare;
 pub use bound::{Placement, placements};
 pub use effect::{
-    Changes, Facts, TableLocks, changes_session, is_harmless_variable, may_change_role, may_set_next_transaction,
-    only_reads_or_writes, table_locks,
+    Changes, Facts, TableChanges, TableLocks, changes_session, is_harmless_variable, may_change_role,
+    may_set_next_transaction, only_reads_or_writes, table_locks,
 };
 pub(crate) use effect::{verb, words};
 use headrace_core::placeholders::{self, Converted, Marks};
