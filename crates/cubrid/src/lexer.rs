@@ -221,7 +221,8 @@ pub enum Effect {
     Commits,
     /// It rolls the transaction back.
     RollsBack,
-    /// It changes definitions, so that statements which were prepared before may have other columns.
+    /// It changes definitions, or settings by which constants are read (SET SYSTEM PARAMETERS, SET TIME ZONE), so that
+    /// statements which were prepared before may have other columns, or mean something else.
     ChangesDefinitions,
 }
 
@@ -271,6 +272,11 @@ fn effect_of_one(sql: &str) -> Effect {
     let is = |word: &str, known: &str| word.eq_ignore_ascii_case(known);
     if DEFINITIONS.iter().any(|known| is(first, known)) {
         return Effect::ChangesDefinitions;
+    }
+    if is(first, "set") {
+        let second = word();
+        let is_setting = ["system", "timezone", "time", "names"].iter().any(|known| is(second, known));
+        return if is_setting { Effect::ChangesDefinitions } else { Effect::None };
     }
     if is(first, "commit") {
         return Effect::Commits;
@@ -376,6 +382,10 @@ mod tests {
             ("ROLLBACK TO a", Effect::None),
             ("// a\n create table t (a int)", Effect::ChangesDefinitions),
             ("", Effect::None),
+            ("set system parameters 'intl_date_lang=de_DE'", Effect::ChangesDefinitions),
+            ("SET TIMEZONE 'Asia/Seoul'", Effect::ChangesDefinitions),
+            ("set @a = 1", Effect::None),
+            ("set transaction isolation level 4", Effect::None),
             ("commit; -- end", Effect::Commits),
             ("commit; select 1", Effect::None),
             ("select ';create'; create table t (a int)", Effect::ChangesDefinitions),
