@@ -15,6 +15,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import headrace
+from headrace import sql
+from headrace.django.postgresql.literals import mogrify
 
 DEEP = 50_000
 MEMORY_BYTES = 4 * 1024**3
@@ -324,9 +326,12 @@ def ways(conn: Any, mark: str) -> Iterator[tuple[str, Callable[[Any], Any]]]:
     yield "fetchmany of rows", lambda value: conn.fetchmany(query, value)
     yield "callproc", lambda value: conn.cursor().callproc("hostile", value)
     yield "pipeline", lambda value: _pipeline(conn, query, value)
+    literal = sql.SQL("insert into hostile (n) values ({})")
+    yield "literal", lambda value: conn.execute(literal.format(sql.Literal(value)))
     yield "row", lambda value: conn.execute(f"insert into hostile (n) values ({mark})", value)
     yield "rows", lambda value: conn.executemany(f"insert into hostile (n) values ({mark})", value)
     if mark == "$1":
+        yield "literal of Django", lambda value: conn.execute(mogrify("insert into hostile (n) values (%s)", (value,)))
         for column in (*columns, "p", "g", "a", "j", "c", "r"):
             insert = f"insert into hostile ({column}) values (%s)"
             yield f"%s {column}", lambda value, sql=insert: conn.execute(sql, (value,))

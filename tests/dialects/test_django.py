@@ -227,6 +227,14 @@ def test_wrong_hstores_are_refused() -> None:
         hstore.dump({"a": 1})  # type: ignore[dict-item]
 
 
+@pytest.mark.parametrize("number", ["1E+999999999", "-1E-999999999"])
+def test_number_that_no_numeric_holds_is_not_written_out(number: str) -> None:
+    """Its digits would take a gigabyte."""
+    with pytest.raises(DataError, match="does not fit numeric"):
+        literal(decimal.Decimal(number))
+    assert literal(decimal.Decimal("1E+3")) == "1000"
+
+
 def test_text_of_a_value_stays_within_its_literal() -> None:
     address = ipaddress.IPv6Address("fe80::1%x'; drop table victim; --")
     assert literal(address) == "'fe80::1%x''; drop table victim; --'::inet"

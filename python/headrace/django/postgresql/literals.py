@@ -36,6 +36,8 @@ def text_literal(text: str) -> str:
     return quote_literal(text)
 
 
+NUMERIC_DIGITS: Final = 131_072
+"""Digits of a numeric before its point (manual, "Numeric Types"): a literal has all of them."""
 NUL: Final = "PostgreSQL text cannot hold a NUL character (\\x00)"
 """The driver's message about such a value, in its parameters too."""
 
@@ -52,7 +54,12 @@ def _typed(kind: str) -> Callable[[Any], str]:
 
 
 def _decimal(value: decimal.Decimal) -> str:
-    return _number(decimal.Decimal.__format__(value, "f")) if value.is_finite() else _typed("numeric")(value)
+    exponent = decimal.Decimal.as_tuple(value).exponent
+    if not isinstance(exponent, int):
+        return _typed("numeric")(decimal.Decimal.__str__(value))
+    if abs(exponent) > NUMERIC_DIGITS:
+        raise DataError(f"a number with exponent {exponent} does not fit numeric (up to {NUMERIC_DIGITS} digits)")
+    return _number(decimal.Decimal.__format__(value, "f"))
 
 
 def _float(value: float) -> str:
