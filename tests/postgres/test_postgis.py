@@ -8,12 +8,17 @@ from typing import Any
 
 import pyarrow
 import pytest
+import shapely  # type: ignore[import-untyped]
 
 import headrace
-from headrace.testing import PostgresServer, ServerUnavailable, postgres
+from headrace.testing import PostgresServer, postgres
 from headrace_lab.debian import debian_package
+from long import NIGHT
 
-pytestmark = pytest.mark.slow
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not NIGHT, reason="PostGIS takes 424 MB of disk: make test-long has it"),
+]
 
 PACKAGES = ("bookworm", "postgresql-15", "postgresql-15-postgis-3", "postgresql-15-postgis-3-scripts")
 """Debian's suite, and the packages: 60 MB."""
@@ -30,22 +35,19 @@ WITHOUT_SRID = struct.pack("<BIdd", 1, 1, 1.5, -2.0)
 def server() -> Iterator[PostgresServer]:
     """PostgreSQL 15 with PostGIS."""
     with pytest.MonkeyPatch.context() as patch:
-        try:
-            root = debian_package(*PACKAGES, without=NOT_NEEDED).root
-            # What the packages' own scripts would link when they are installed.
-            control = root / "usr/share/postgresql/15/extension/postgis.control"
-            if not control.exists():
-                control.symlink_to("postgis-3.control")
-            # The programs run with the system's loader, which is the suite's own on Debian 12 alone.
-            libraries = [str(folder) for folder in root.glob("usr/lib/*-linux-gnu*")]
-            folders = [folder for each in libraries for folder in (each, f"{each}/blas", f"{each}/lapack")]
-            patch.setenv("LD_LIBRARY_PATH", ":".join(folders))
-            patch.setenv("PROJ_LIB", str(root / "usr/share/proj"))
-            patch.setenv("HEADRACE_PG_BIN", str(root / "usr/lib/postgresql/15/bin"))
-            context = postgres(settings={"jit": False})
-            running = context.__enter__()
-        except ServerUnavailable as error:
-            pytest.skip(str(error))
+        root = debian_package(*PACKAGES, without=NOT_NEEDED).root
+        # What the packages' own scripts would link when they are installed.
+        control = root / "usr/share/postgresql/15/extension/postgis.control"
+        if not control.exists():
+            control.symlink_to("postgis-3.control")
+        # The programs run with the system's loader, which is the suite's own on Debian 12 alone.
+        libraries = [str(folder) for folder in root.glob("usr/lib/*-linux-gnu*")]
+        folders = [folder for each in libraries for folder in (each, f"{each}/blas", f"{each}/lapack")]
+        patch.setenv("LD_LIBRARY_PATH", ":".join(folders))
+        patch.setenv("PROJ_LIB", str(root / "usr/share/proj"))
+        patch.setenv("HEADRACE_PG_BIN", str(root / "usr/lib/postgresql/15/bin"))
+        context = postgres(settings={"jit": False})
+        running = context.__enter__()
     try:
         with headrace.connect(running.url, autocommit=True) as conn:
             conn.execute("create extension postgis")
@@ -108,7 +110,6 @@ def test_a_connection_may_have_the_servers_text(conn: Any, server: PostgresServe
 
 
 def test_objects_of_shapely(conn: Any) -> None:
-    shapely = pytest.importorskip("shapely")
     conn.register_shapely()
     point = shapely.set_srid(shapely.Point(1.5, -2), SRID)
     conn.execute("insert into places (at, on_globe) values (%s, %s)", (point, point))
