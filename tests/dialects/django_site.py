@@ -46,6 +46,21 @@ def abandoned() -> None:
     connections.close_all()
 
 
+def left_by_threads() -> None:
+    """Threads end without giving their connections back, more than the pool has: it gets them back."""
+
+    def left() -> None:
+        transaction.set_autocommit(False)
+        Counter.objects.update(count=-1)
+
+    for _ in range(MOST + 1):
+        # Nothing else finds it: the wrapper of a thread is a part of a cycle.
+        thread = threading.Thread(target=left)
+        thread.start()
+        thread.join()
+    assert connection.pool.stats().in_use == 0
+
+
 def failed_inside() -> None:
     """A statement of an atomic() block fails, and the block catches the error: nothing of the block stays."""
     called: list[str] = []
@@ -131,6 +146,7 @@ if connection.vendor == "postgresql":
     # MySQL and MariaDB keep the rest of the block.
     failed_inside()
 databases_of_tests()
+left_by_threads()
 for work, number in ((requests, THREADS), (abandoned, 1)):
     threads = [threading.Thread(target=work) for _ in range(number)]
     for thread in threads:

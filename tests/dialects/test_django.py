@@ -124,6 +124,27 @@ def test_site_with_a_pool_on_mariadb(mariadb_server: MysqldServer) -> None:
     assert run(HERE, "django_site.py", DJANGO_DATABASE=database).endswith("ok\n")
 
 
+LOADS: dict[str, tuple[str, dict[str, Any]]] = {
+    "asgi with a pool": ("asgi", {"OPTIONS": {"pool": {"min_size": 1, "max_size": 6}}}),
+    "asgi without": ("asgi", {}),
+    "wsgi with a pool": ("wsgi", {"OPTIONS": {"pool": {"min_size": 1, "max_size": 6}}}),
+    "wsgi with persistent connections": ("wsgi", {"CONN_MAX_AGE": 60}),
+}
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not NIGHT, reason="takes two minutes: make test-long")
+@pytest.mark.parametrize("name", LOADS)
+@pytest.mark.parametrize("database", ["postgresql", "mariadb"])
+def test_site_under_load_with_cancelled_requests(request: pytest.FixtureRequest, database: str, name: str) -> None:
+    interface, options = LOADS[name]
+    if database == "postgresql":
+        described = of_postgres(request.getfixturevalue("server"), **options)
+    else:
+        described = of_mysql(request.getfixturevalue("mariadb_server"), **options)
+    assert "\nok\n" in run(HERE, "django_load.py", interface, DJANGO_DATABASE=described, LOAD_SECONDS="10")
+
+
 LITERALS = [
     (None, "NULL"),
     (True, "true"),

@@ -23,6 +23,7 @@ from django.utils.functional import cached_property  # noqa: E402
 
 from ...pool import ConnectionPool  # noqa: E402
 from ..creation import ClosesPools  # noqa: E402
+from ..threads import close_at_end, nothing  # noqa: E402
 from .pooled import PooledConnection  # noqa: E402
 
 _OTHER_DRIVER: Final = (
@@ -99,13 +100,16 @@ class DatabaseWrapper(stock.DatabaseWrapper):
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         pool = self.pool
         if pool is None:
-            return super().get_new_connection(conn_params)
-        pool.open()
-        connection = pool.getconn()
-        self._lent_by = pool
+            connection = super().get_new_connection(conn_params)
+        else:
+            pool.open()
+            connection = pool.getconn()
+            self._lent_by = pool
+        self._closed_before = close_at_end(self, connection, pool)
         return connection
 
     def _close(self) -> None:
+        self.__dict__.pop("_closed_before", nothing)()
         pool = self.__dict__.pop("_lent_by", None)
         if pool is None or self.connection is None:
             super()._close()

@@ -30,6 +30,7 @@ from ...postgres import connect  # noqa: E402
 from ...rows import tuple_row  # noqa: E402
 from ...types import TransactionStatus  # noqa: E402
 from ..creation import ClosesPools  # noqa: E402
+from ..threads import close_at_end, nothing  # noqa: E402
 from . import literals  # noqa: E402
 from .cursor import Cursor, ServerCursor  # noqa: E402
 from .features import DatabaseFeatures  # noqa: E402
@@ -171,6 +172,7 @@ class DatabaseWrapper(stock.DatabaseWrapper):
             pool.open()
             connection = pool.getconn()
             self._lent_by = pool
+        self._closed_before = close_at_end(self, connection, pool)
         if wanted is not None:
             connection.isolation_level = IsolationLevel(level).words
         return connection
@@ -225,6 +227,7 @@ class DatabaseWrapper(stock.DatabaseWrapper):
         )
 
     def _close(self) -> None:
+        self.__dict__.pop("_closed_before", nothing)()
         connection = self.connection
         if connection is None:
             return

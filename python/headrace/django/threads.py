@@ -1,0 +1,69 @@
+"""Connections of threads that have ended.
+
+Django closes the connections of a request at its end. Of a request on ASGI that is cancelled it does not hear: its
+thread ends, and the connection would stay open, or away from the pool, until the garbage collector finds it.
+"""
+
+# pyright: basic, reportMissingTypeStubs=false
+# Django has no types: its own code is inferred, and what it assigns in other methods is not found.
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import weakref
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+_of_thread = threading.local()
+
+
+class _Open:
+    """The connections that a thread has opened, with what closes each. A thread's end deletes it."""
+
+    def __init__(self) -> None:
+        self.closing: dict[int, tuple[weakref.ref[Any], Callable[[], None]]] = {}
+
+    def __del__(self) -> None:
+        for wrapper, close in self.closing.values():
+            owner = wrapper()
+            if owner is not None:
+                if owner.allow_thread_sharing:
+                    # Another thread goes on with it.
+                    continue
+                owner.connection = None
+            with contextlib.suppress(Exception):
+                close()
+
+
+def close_at_end(wrapper: Any, connection: Any, pool: Any = None) -> Callable[[], None]:
+    """Has a connection closed when this thread ends. The main thread's end is the program's, and closes nothing.
+
+    Args:
+        wrapper: Django's, which has the connection.
+        connection: the driver's.
+        pool: gets it back, if it has lent it.
+
+    Returns:
+        A function for who closes it before, which takes it back.
+    """
+    if threading.get_ident() == threading.main_thread().ident:
+        return nothing
+    try:
+        closing: dict[int, Any] = _of_thread.open.closing
+    except AttributeError:
+        _of_thread.open = _Open()
+        closing = _of_thread.open.closing
+    if pool is None:
+        # A wrapper that nobody has any more closes it as ever.
+        weak = weakref.WeakMethod(connection.close)
+        closing[id(connection)] = weakref.ref(wrapper), lambda: (weak() or nothing)()
+    else:
+        closing[id(connection)] = weakref.ref(wrapper), partial(pool.putconn, connection)
+    number = id(connection)
+    return lambda: closing.pop(number, nothing) and None
+
+
+def nothing() -> None:
+    """Does nothing: for what has no end of a thread to wait for."""
