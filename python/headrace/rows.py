@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import functools
 import inspect
+import operator
 import re
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, SupportsIndex, TypeVar, cast, overload
 
+from ._native import as_records, record_base
 from .errors import ProgrammingError
 
 T = TypeVar("T")
@@ -93,6 +95,123 @@ def namedtuple_row(names: Sequence[str], /) -> Callable[[Row], Any]:
         A function from a tuple to a named tuple.
     """
     return _named(tuple(names))
+
+
+if TYPE_CHECKING:
+    _Base = tuple[Any, ...]
+else:
+    _Base = record_base()
+
+
+class Record(_Base):
+    """A row whose values are found by number and by the name of their column: a tuple, of which ``row[0]``,
+    ``row["id"]`` and ``row.id`` are the same. ``dict(row)`` has the values by name.
+
+    Of columns with the same name, the name is that of the last one. A name that is an attribute of tuples or of this
+    class, such as ``count``, is one in brackets only. It compares and hashes as the tuple.
+    """
+
+    __slots__ = ()
+    _index: ClassVar[dict[str, int]] = {}
+
+    if TYPE_CHECKING:
+
+        @overload
+        def __getitem__(self, key: SupportsIndex, /) -> Any: ...
+        @overload
+        def __getitem__(self, key: slice, /) -> tuple[Any, ...]: ...
+        @overload
+        def __getitem__(self, key: str, /) -> Any: ...
+        def __getitem__(self, key: Any, /) -> Any:
+            """A value by its number or its name, or several by a slice."""
+
+        def __getattr__(self, name: str, /) -> Any:
+            """A value by its name."""
+
+    def keys(self) -> tuple[str, ...]:
+        """Returns the names of the columns.
+
+        Returns:
+            Each name once.
+        """
+        return tuple(self._index)
+
+    def values(self) -> tuple[Any, ...]:
+        """Returns the values.
+
+        Returns:
+            A plain tuple of them.
+        """
+        return tuple(self)
+
+    def items(self) -> list[tuple[str, Any]]:
+        """Returns the values with their names.
+
+        Returns:
+            A list of pairs.
+        """
+        return [(name, self[at]) for name, at in self._index.items()]
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """Returns the value of a column.
+
+        Args:
+            name: of the column.
+            default: returned if there is no such column.
+
+        Returns:
+            The value.
+        """
+        at = self._index.get(name)
+        return default if at is None else self[at]
+
+    def __repr__(self) -> str:
+        return f"Record({', '.join(f'{name}={value!r}' for name, value in self.items())})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _record_again, (tuple(self._index.items()), tuple(self))
+
+
+def _record_again(index: tuple[tuple[str, int], ...], values: Row) -> Record:
+    """A record that was pickled."""
+    return _record_class(index)(values)
+
+
+class Records:
+    """Makes records of a result's rows."""
+
+    __slots__ = ("_class",)
+
+    def __init__(self, kind: type[Record]) -> None:
+        self._class = kind
+
+    def __call__(self, values: Row, /) -> Record:
+        return values if type(values) is self._class else self._class(values)
+
+    def many(self, rows: list[Any], /) -> None:
+        """Makes the tuples of a list records, in their places."""
+        as_records(rows, self._class)
+
+
+@functools.lru_cache(512)
+def _record_class(index: tuple[tuple[str, int], ...]) -> type[Record]:
+    members: dict[str, Any] = {"__slots__": (), "_index": dict(index), "__module__": __name__}
+    for name, at in index:
+        if name.isidentifier() and not name.startswith("_") and not hasattr(Record, name):
+            members[name] = property(operator.itemgetter(at))
+    return type("Record", (Record,), members)
+
+
+def record_row(names: Sequence[str], /) -> Callable[[Row], Record]:
+    """Makes rows tuples whose values have the names of their columns: :class:`Record`.
+
+    Args:
+        names: of the columns.
+
+    Returns:
+        A function from a tuple to a record.
+    """
+    return Records(_record_class(tuple({name: at for at, name in enumerate(names)}.items())))
 
 
 def scalar_row(names: Sequence[str], /) -> Callable[[Row], Any]:

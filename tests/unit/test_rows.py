@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
+import gc
 import pickle
+import weakref
 from dataclasses import InitVar, dataclass, field
 from typing import Any
 
@@ -10,8 +13,19 @@ import attrs
 import pydantic
 import pytest
 
+from headrace._native import as_records
 from headrace.errors import ProgrammingError
-from headrace.rows import args_row, class_row, dict_row, kwargs_row, namedtuple_row, scalar_row, tuple_row
+from headrace.rows import (
+    Record,
+    args_row,
+    class_row,
+    dict_row,
+    kwargs_row,
+    namedtuple_row,
+    record_row,
+    scalar_row,
+    tuple_row,
+)
 
 
 def test_tuples_stay_the_same_object() -> None:
@@ -145,3 +159,78 @@ def test_pydantic_models() -> None:
         "Choices", id=(int, pydantic.Field(validation_alias=pydantic.AliasChoices("a", "b")))
     )
     assert class_row(choices)(("b",))((1,)).id == 1
+
+
+NAMES = ("id", "count", "class", "a b", "id2", "_x")
+
+
+def records(*rows: tuple[Any, ...], names: tuple[str, ...] = NAMES) -> list[Any]:
+    """Rows that are records."""
+    made = list(rows)
+    record_row(names).many(made)  # type: ignore[attr-defined]
+    return made
+
+
+def test_a_record_is_a_tuple_with_names() -> None:
+    values = (1, 2, 3, 4, 5, 6)
+    (row,) = records(tuple(range(1, 7)))
+    assert isinstance(row, Record)
+    assert (row, hash(row), len(row)) == (values, hash(values), 6)
+    assert [row[name] for name in NAMES] == list(row) == [row[at] for at in range(6)]
+    assert (row[-1], row[1:3], row.id, row.id2) == (6, (2, 3), 1, 5)
+    # What tuples have stays theirs.
+    assert row.count(2) == 1
+    assert (row.keys(), row.values(), dict(row)) == (NAMES, values, dict(zip(NAMES, values, strict=True)))
+    assert (row.get("id"), row.get("nope"), row.get("nope", 0)) == (1, None, 0)
+    for missing in ("nope", ""):
+        with pytest.raises(KeyError):
+            row[missing]
+    with pytest.raises(IndexError):
+        row[6]
+    with pytest.raises(AttributeError):
+        _ = row.nope
+    assert repr(records((1, None), names=("a", "b c"))[0]) == "Record(a=1, b c=None)"
+
+
+def test_records_are_copied_and_pickled_and_freed() -> None:
+    class Value:
+        pass
+
+    value = Value()
+    freed = weakref.ref(value)
+    made = records((value, [1]), names=("a", "b"))
+    made[0]["b"].append(made[0])
+    del value, made
+    gc.collect()
+    assert freed() is None
+    (row,) = records((1, [2]), names=("a", "b"))
+    for again in (pickle.loads(pickle.dumps(row)), copy.copy(row), copy.deepcopy(row)):
+        assert (again, again["b"], type(again).__name__) == (row, [2], "Record")
+
+
+def test_tuples_of_others_are_not_changed() -> None:
+    kept = tuple(map(int, "12"))
+    rows = [kept, tuple(map(int, "34")), ()]
+    make: Any = record_row(("a", "b"))
+    make.many(rows)
+    assert type(kept) is tuple
+    assert [type(row).__name__ for row in rows] == ["Record"] * 3
+    assert (rows[0]["a"], rows[1]["b"]) == (1, 4)
+    with pytest.raises(IndexError):
+        rows[2]["a"]
+    before = list(rows)
+    make.many(rows)
+    assert all(one is other for one, other in zip(before, rows, strict=True))
+    assert make(rows[0]) is rows[0]
+    assert make((5, 6))["a"] == 5
+
+
+def test_of_columns_with_one_name_the_last_has_it() -> None:
+    (row,) = records((1, 2, 3), names=("a", "b", "a"))
+    assert (row["a"], row.a, row) == (3, 3, (1, 2, 3))
+
+
+def test_only_classes_of_records_are_taken() -> None:
+    for wrong in (tuple, list, type("Own", (Record,), {}), type("Slots", (tuple,), {"__slots__": ()})):
+        with pytest.raises(TypeError):
+            as_records([(1,)], wrong)

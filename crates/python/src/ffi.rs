@@ -7,8 +7,8 @@ use headrace_arrow::ArrowError;
 use headrace_arrow::export::{ArrowArray, ArrowArrayStream, ArrowSchema};
 use headrace_arrow::input::{ArrayRef, InputError, from_ffi, imported, make_array};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyString, PyType};
-use pyo3::{PyClass, ffi};
+use pyo3::types::{PyCapsule, PyList, PyString, PyType};
+use pyo3::{PyClass, PyTypeInfo, ffi};
 use std::ffi::CStr;
 
 /// An owned reference: the result of every constructor here. `None` means that Python raised.
@@ -66,6 +66,97 @@ impl<'py> RowTuple<'py> {
         let _ = atomic;
         self.tuple
     }
+}
+
+/// The class of [`crate::records`]: a tuple whose items are found by the name of their column, too, by the numbers in the
+/// dict `_index` of its class.
+pub fn record_base(py: Python<'_>) -> PyResult<Bound<'_, PyType>> {
+    /// `row[key]`
+    unsafe extern "C" fn subscript(row: *mut ffi::PyObject, key: *mut ffi::PyObject) -> *mut ffi::PyObject {
+        // SAFETY: called by the interpreter with a live tuple of a subclass, and a live key. Each reference that is made
+        // here is released here, but the one that is returned; the class keeps its dict alive, and that its numbers.
+        unsafe {
+            if ffi::PyUnicode_Check(key) == 0 {
+                let tuples = ffi::PyTuple_Type.tp_as_mapping;
+                return match (*tuples).mp_subscript {
+                    Some(subscript) => subscript(row, key),
+                    None => std::ptr::null_mut(),
+                };
+            }
+            let index = ffi::PyObject_GetAttrString(ffi::Py_TYPE(row).cast(), c"_index".as_ptr());
+            if index.is_null() {
+                return index;
+            }
+            let number = ffi::PyDict_GetItemWithError(index, key);
+            let found = if number.is_null() {
+                if ffi::PyErr_Occurred().is_null() {
+                    ffi::PyErr_SetObject(ffi::PyExc_KeyError, key);
+                }
+                std::ptr::null_mut()
+            } else {
+                // Raises IndexError for a number that the row does not have.
+                let item = ffi::PyTuple_GetItem(row, ffi::PyLong_AsSsize_t(number));
+                ffi::Py_XINCREF(item);
+                item
+            };
+            ffi::Py_DECREF(index);
+            found
+        }
+    }
+    let mut slots = [
+        ffi::PyType_Slot { slot: ffi::Py_mp_subscript, pfunc: subscript as *mut std::ffi::c_void },
+        ffi::PyType_Slot { slot: 0, pfunc: std::ptr::null_mut() },
+    ];
+    let mut spec = ffi::PyType_Spec {
+        name: c"headrace._native.RecordBase".as_ptr(),
+        basicsize: 0,
+        itemsize: 0,
+        flags: (ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_BASETYPE) as _,
+        slots: slots.as_mut_ptr(),
+    };
+    let bases = pyo3::types::PyTuple::new(py, [pyo3::types::PyTuple::type_object(py)])?;
+    // SAFETY: the specification and its slots live until the call has returned, and are not used after it; sizes of 0 are
+    // those of the base. Returns a new reference or NULL with an exception set.
+    let made =
+        unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyType_FromSpecWithBases(&raw mut spec, bases.as_ptr()))? };
+    Ok(made.cast_into::<PyType>()?)
+}
+
+/// Returns true if the instances of a subclass of tuple are laid out as tuples: it adds no attribute, dict or list of
+/// weak references.
+pub fn is_laid_out_as_tuple(class: &Bound<'_, PyType>) -> bool {
+    let tuple = pyo3::types::PyTuple::type_object(class.py());
+    // SAFETY: both are live, readied types.
+    unsafe {
+        let (class, tuple) = (&*class.as_type_ptr(), &*tuple.as_type_ptr());
+        class.tp_flags & ffi::Py_TPFLAGS_HEAPTYPE != 0
+            && (class.tp_basicsize, class.tp_itemsize) == (tuple.tp_basicsize, tuple.tp_itemsize)
+            && (class.tp_dictoffset, class.tp_weaklistoffset) == (0, 0)
+    }
+}
+
+/// Makes the tuples of a list rows of `class`, whose layout is tuple's: [`is_laid_out_as_tuple`].
+pub fn as_records(rows: &Bound<'_, PyList>, class: &Bound<'_, PyType>) -> PyResult<()> {
+    for at in 0..rows.len() {
+        #[cfg(not(Py_GIL_DISABLED))]
+        // SAFETY: the list has an item at `at`: its length is asked for before each. A tuple that only the list refers to
+        // is nobody else's, so nobody sees it change its class, whose layout and deallocation are those of any other
+        // instance of it, as it is of a heap type with the garbage collector's header and owns a reference to its type.
+        // The empty tuple, of which there is only one, is left out.
+        unsafe {
+            let row = ffi::PyList_GET_ITEM(rows.as_ptr(), at as ffi::Py_ssize_t);
+            if ffi::Py_REFCNT(row) == 1 && ffi::PyTuple_CheckExact(row) != 0 && ffi::PyTuple_GET_SIZE(row) > 0 {
+                ffi::Py_INCREF(class.as_ptr());
+                (*row).ob_type = class.as_type_ptr();
+                continue;
+            }
+        }
+        let row = rows.get_item(at)?;
+        if !row.get_type().is(class) {
+            rows.set_item(at, class.call1((row,))?)?;
+        }
+    }
+    Ok(())
 }
 
 /// A new object that the garbage collector does not track: for classes without a `__traverse__`, of which there are

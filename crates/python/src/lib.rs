@@ -10,6 +10,7 @@
 //! * [`arrow`]: results as Arrow record batches;
 //! * [`call`]: a Python request in a protocol's queue, and the ticket that its result is waited for with;
 //! * [`result`]: the result of a request;
+//! * [`records`]: rows whose values have names;
 //! * [`query`]: a statement in the server's style, and Python's parameters to its own;
 //! * [`wire`]: one physical connection, blocking or on an asyncio loop;
 //! * [`errors`]: outcomes to Python exceptions.
@@ -33,6 +34,7 @@ mod mysql;
 mod params;
 mod postgres;
 mod query;
+mod records;
 mod result;
 mod sink;
 mod wire;
@@ -88,6 +90,8 @@ mod _native {
     use crate::postgres::{CopyBuffer, PostgresWire, convert};
     #[pymodule_export]
     use crate::query::Query;
+    #[pymodule_export]
+    use crate::records::{as_records, record_base};
     #[pymodule_export]
     use crate::result::RequestResult;
     #[pymodule_export]

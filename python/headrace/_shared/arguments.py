@@ -134,6 +134,31 @@ def row_maker(factory: Any, names: Sequence[str]) -> Callable[[Any], Any]:
     return make  # type: ignore[no-any-return]
 
 
+def checked_json(function: Any, what: str) -> Any:
+    """A function that reads or writes JSON, or None. Raises TypeError for anything else."""
+    return None if function is None else checked_callable(function, what)
+
+
+def checked_dumpers(dumpers: Mapping[type, Any] | None) -> Mapping[type, Any]:
+    """Dumpers by class. Raises TypeError for anything else."""
+    dumpers = checked_mapping(dumpers, "dumpers")
+    for kind, dump in dumpers.items():
+        if not isinstance(kind, type):  # pyright: ignore[reportUnnecessaryIsInstance]
+            raise TypeError(f"a dumper is registered for a class, not for {kind!r}")
+        checked_callable(dump, "a dumper")
+    return dumpers
+
+
+def made_rows(make: Any, rows: list[Any]) -> list[Any]:
+    """The rows that ``make`` makes of tuples. What makes all of them at once does so in their list, which is nobody
+    else's."""
+    many: Any = getattr(make, "many", None)
+    if many is None:
+        return list(map(make, rows))
+    many(rows)
+    return rows
+
+
 def checked_mapping(value: Mapping[K, V] | None, what: str) -> Mapping[K, V]:
     """A mapping that was given as ``what``, or nothing.
 

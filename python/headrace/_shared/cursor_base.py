@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, Typ
 from .. import defaults
 from .._native import ArrowResult, Result
 from ..errors import DatabaseError, Error, InterfaceError, OperationalError, ProgrammingError
-from ..rows import RowFactory, tuple_row
+from ..rows import Records, RowFactory, tuple_row
 from ..types import TypeCode
 from .arguments import checked_callable, checked_size, checked_whole, row_maker
 from .arrow import arrow_result, frame_maker, polars_maker, reader_maker, table_maker
@@ -122,7 +122,11 @@ class CursorBase(Generic[R]):
         self._rows = rows
         factory = self._row_factory
         if rows is not None and factory is not tuple_row:
-            self._make = row_maker(factory, columns_of(result).names)
+            self._make = make = row_maker(factory, columns_of(result).names)
+            if isinstance(make, Records):
+                # All at once, in their list.
+                make.many(rows)
+                self._make = None
         else:
             self._make = None
 

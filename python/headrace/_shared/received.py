@@ -9,7 +9,7 @@ from typing import Any, Final, TypeVar
 from .._native import ArrowBatch, ArrowSink, Columns, Result
 from ..errors import ProgrammingError
 from ..rows import RowFactory, tuple_row
-from .arguments import row_maker
+from .arguments import made_rows, row_maker
 from .connection_base import ConnectionBase
 from .cursor_base import columns_of
 
@@ -40,7 +40,7 @@ class Receiving(ConnectionBase[R]):
             return rows
         factory = self.row_factory
         make: Any = None if factory is tuple_row else row_maker(factory, columns.names)
-        return rows if make is None else list(map(make, rows))
+        return rows if make is None else made_rows(make, rows)
 
     def _has_rows(self, result: Result, received: Received | None) -> bool:
         """Returns true if the statement of a stream returns rows. Only a cursor may execute one that does not."""
@@ -72,7 +72,7 @@ def lists_of(factory: RowFactory[R], first: Result) -> Callable[[Result], Iterab
         rows: Any = result.rows
         if not rows:
             return ()
-        return (rows if make is None else list(map(make, rows)),)
+        return (rows if make is None else made_rows(make, rows),)
 
     return lists
 
