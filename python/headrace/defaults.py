@@ -25,6 +25,13 @@ APPLICATION_NAME: Final = "headrace"
 SOCKET_DIRS: Final = ("/var/run/postgresql", "/tmp")
 """Directories that are searched for a Unix socket when no host is given."""
 
+LISTEN_RECONNECT: Final = 300.0
+"""Seconds for which a listener tries to open its connection again."""
+LISTEN_DELAYS: Final = (0.1, 0.2, 0.5, 1.0, 2.0, 5.0)
+"""Seconds between its attempts, the last one between all further ones."""
+LISTEN_PING: Final = 30.0
+"""Seconds without a notification after which a listener asks whether its connection is there."""
+
 DAEMON_START_TIMEOUT: Final = 20.0
 """Seconds that the daemon headraced may take to start."""
 DAEMON_STARTS: Final = 5

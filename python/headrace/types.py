@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, cast, overload
 
+from ._shared.json_functions import set_json as set_json
 from ._shared.modes import CopyFormat as CopyFormat
 from ._shared.modes import Duplicates as Duplicates
 from ._shared.modes import IsolationLevel as IsolationLevel
@@ -698,6 +699,14 @@ class Notify:
     channel: str
     payload: str
     pid: int
+
+
+@dataclass(frozen=True)
+class Missed:
+    """The connection of a listener was lost, and is open again: notifications in between were not received."""
+
+    error: Exception
+    """Why it was lost."""
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ from ..types import (
 )
 from .connection import Connection
 from .cursor import Cursor, ServerCursor
+from .listening import Listener, listen
 from .opening import connect
 
 apilevel = "2.0"
@@ -59,6 +60,7 @@ __all__ = [
     "IntegrityError",
     "InterfaceError",
     "InternalError",
+    "Listener",
     "NotSupportedError",
     "OperationalError",
     "ProgrammingError",
@@ -71,6 +73,7 @@ __all__ = [
     "Warning",
     "apilevel",
     "connect",
+    "listen",
     "paramstyle",
     "threadsafety",
 ]

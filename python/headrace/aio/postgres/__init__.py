@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .connection import AsyncConnection
 from .cursor import AsyncCursor, AsyncServerCursor
+from .listening import AsyncListener, listen
 from .opening import connect
 
-__all__ = ["AsyncConnection", "AsyncCursor", "AsyncServerCursor", "connect"]
+__all__ = ["AsyncConnection", "AsyncCursor", "AsyncListener", "AsyncServerCursor", "connect", "listen"]

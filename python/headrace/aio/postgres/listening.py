@@ -1,0 +1,145 @@
+"""Notifications of PostgreSQL from a connection of their own, which is opened again after it was lost."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from types import TracebackType
+from typing import Any, Final, TypeVar
+
+from ..._shared.arguments import checked_text
+from ..._shared.limits import checked_seconds
+from ...defaults import LISTEN_DELAYS, LISTEN_PING, LISTEN_RECONNECT
+from ...errors import ConnectionClosed, OperationalError, ProgrammingError
+from ...types import Missed, Notify
+from .connection import AsyncConnection
+from .opening import connect
+
+Self = TypeVar("Self", bound="AsyncListener")
+_LOST: Final = (OperationalError, ConnectionClosed, TimeoutError, OSError)
+"""What a connection that was lost, or cannot be opened, raises."""
+
+
+class AsyncListener:
+    """Notifications of some channels, from a connection of its own, as long as the block and the iteration last.
+
+    If the connection was lost it is opened again, and has the same subscriptions; the iteration then has a
+    :class:`headrace.types.Missed` before the next notification, because PostgreSQL keeps no notifications for those who
+    are away: what the program knows by notifications is to be read again. It is for one task at a time.
+    """
+
+    def __init__(
+        self,
+        conninfo: str,
+        channels: tuple[str, ...],
+        keywords: dict[str, Any],
+        reconnect_timeout: float,
+        ping_interval: float,
+    ) -> None:
+        self._conninfo, self._channels, self._keywords = conninfo, channels, keywords
+        self._reconnect_timeout, self._ping_interval = reconnect_timeout, ping_interval
+        self._connection: AsyncConnection[Any] | None = None
+        self._closed = False
+
+    @property
+    def connection(self) -> AsyncConnection[Any] | None:
+        """The connection of now; None while there is none."""
+        return self._connection
+
+    async def _open(self) -> AsyncConnection[Any]:
+        """Opens the connection, with its subscriptions."""
+        connection: AsyncConnection[Any] = await connect(self._conninfo, autocommit=True, **self._keywords)
+        try:
+            for channel in self._channels:
+                await connection.listen(channel)
+        except BaseException:
+            await connection.close()
+            raise
+        self._connection = connection
+        return connection
+
+    async def __aenter__(self: Self) -> Self:
+        await self._open()
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()
+
+    async def close(self) -> None:
+        """Ends the subscriptions, and closes the connection."""
+        self._closed = True
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.close()
+
+    def __aiter__(self: Self) -> Self:
+        return self
+
+    async def __anext__(self) -> Notify | Missed:
+        if self._closed:
+            raise StopAsyncIteration
+        connection = self._connection
+        if connection is None:
+            raise ProgrammingError("a listener is iterated over within its block: async with listen(...) as listener")
+        try:
+            while True:
+                found: Notify | None = None
+                async for notify in connection.notifies(timeout=self._ping_interval, stop_after=1):
+                    found = notify
+                if found is not None:
+                    return found
+                # A connection whose other end is gone without a word is found out by asking.
+                await connection.ping(timeout=self._ping_interval)
+        except _LOST as error:
+            if self._closed:
+                raise StopAsyncIteration from None
+            return await self._again(connection, error)
+
+    async def _again(self, lost: AsyncConnection[Any], why: Exception) -> Missed:
+        """Opens the connection again. Raises the last error after ``reconnect_timeout`` seconds."""
+        await lost.close()
+        began = time.monotonic()
+        tries = 0
+        while True:
+            try:
+                await self._open()
+            except _LOST:
+                if time.monotonic() - began >= self._reconnect_timeout:
+                    raise
+            else:
+                return Missed(why)
+            delay = LISTEN_DELAYS[min(tries, len(LISTEN_DELAYS) - 1)]
+            await asyncio.sleep(delay)  # blocking: time.sleep(delay)
+            tries += 1
+
+
+def listen(
+    conninfo: str,
+    *channels: str,
+    reconnect_timeout: float = LISTEN_RECONNECT,
+    ping_interval: float = LISTEN_PING,
+    **keywords: Any,
+) -> AsyncListener:
+    """Subscribes to channels with a connection of its own, which is opened again after it was lost.
+
+    Args:
+        conninfo: a URL or keywords, as for ``connect``.
+        channels: their names, as they are; they are quoted.
+        reconnect_timeout: seconds for which a lost connection is tried to be opened again; then the iteration raises
+            the error.
+        ping_interval: seconds without a notification after which the connection is asked whether it is there.
+        keywords: settings, as for ``connect``.
+
+    Returns:
+        A listener: a context manager, to be iterated over for :class:`headrace.types.Notify`, and for a
+        :class:`headrace.types.Missed` wherever the connection was lost.
+
+    Raises:
+        ProgrammingError: there is no channel.
+    """
+    if not channels:
+        raise ProgrammingError("listen() needs the name of a channel")
+    names = tuple(checked_text(channel, "the name of a channel") for channel in channels)
+    return AsyncListener(conninfo, names, keywords, checked_seconds(reconnect_timeout), checked_seconds(ping_interval))
