@@ -30,12 +30,33 @@ pub struct Settings {
     pub unrepresentable: Unrepresentable,
     /// JSON stays text.
     pub json_text: bool,
+    /// Makes an object of JSON text, in the place of `json.loads`.
+    pub json_loads: Option<Py<PyAny>>,
+    /// Makes JSON text of an object, in the place of `json.dumps`.
+    pub json_dumps: Option<Py<PyAny>>,
     /// The user's own loaders by type number, if there are any: callables that take bytes.
     pub loaders: Option<Py<PyDict>>,
     /// The factories of the user's own objects for composite values, by type number.
     pub records: HashMap<u32, Py<PyAny>>,
     /// The user's own dumpers by class, if there are any: callables that take the value and return bytes or str.
     pub dumpers: Option<Py<PyDict>>,
+}
+
+impl Settings {
+    /// The same, for a change: requests that are under way keep theirs.
+    pub fn copied(&self, py: Python<'_>) -> Self {
+        let cloned = |object: &Option<Py<PyAny>>| object.as_ref().map(|object| object.clone_ref(py));
+        let dict = |dict: &Option<Py<PyDict>>| dict.as_ref().map(|dict| dict.clone_ref(py));
+        Self {
+            unrepresentable: self.unrepresentable,
+            json_text: self.json_text,
+            json_loads: cloned(&self.json_loads),
+            json_dumps: cloned(&self.json_dumps),
+            loaders: dict(&self.loaders),
+            records: self.records.iter().map(|(id, factory)| (*id, factory.clone_ref(py))).collect(),
+            dumpers: dict(&self.dumpers),
+        }
+    }
 }
 
 /// The rows of one result so far; asleep between two runs of messages.
@@ -488,9 +509,13 @@ impl Sink for RowSink<'_> {
             return self.text(utf8);
         }
         self.atomic = false;
-        match ffi::text(self.py, utf8) {
-            Some(text) => self.call("JSON", |g| &g.json_loads, (text,)),
-            None => self.no_text(),
+        match (ffi::text(self.py, utf8), &self.settings.json_loads) {
+            (Some(text), None) => self.call("JSON", |g| &g.json_loads, (text,)),
+            (Some(text), Some(loads)) => match loads.bind(self.py).call1((text,)) {
+                Ok(value) => self.put(value),
+                Err(error) => self.refused("JSON", error),
+            },
+            (None, _) => self.no_text(),
         }
     }
 

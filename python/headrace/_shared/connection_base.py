@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Generic, TypeVar
 
 from .. import errors
 from ..rows import RowFactory
 from ..types import TransactionStatus
+from .arguments import checked_dumpers, checked_json
 from .core import Core, timings
 from .cursor_base import CursorBase
 from .flows import PendingRequest
@@ -46,6 +48,10 @@ class ConnectionBase(Generic[R]):
         self._kept_by_pool: Any = None
         """The connection for which a pool has lent this one."""
         self.row_factory: RowFactory[R] = row_factory
+        self._json: tuple[Any, Any] = (None, None)
+        """What :meth:`register_json` has registered."""
+        self._dumpers: dict[type, Callable[[Any], bytes | str]] = {}
+        """What :meth:`register_dumpers` has registered."""
         self._opened: tuple[Any, ...] | None = None
         self._kept: tuple[Any, ...] = ()
 
@@ -108,11 +114,17 @@ class ConnectionBase(Generic[R]):
 
     def _set_here(self) -> tuple[Any, ...]:
         """What is set on this object, and not in its core."""
-        return (self.row_factory,)
+        return self.row_factory, self._json, self._dumpers
 
     def _set_again(self, kept: tuple[Any, ...]) -> None:
         """Sets that to what :meth:`_set_here` returned before."""
-        (self.row_factory,) = kept
+        self.row_factory, json, dumpers = kept
+        if json is not self._json:
+            self._core.wire.set_json(*json)
+            self._json = json
+        if dumpers is not self._dumpers:
+            self._core.wire.set_dumpers(dumpers)
+            self._dumpers = dumpers
 
     def _remember(self) -> None:
         """What is set on the connection now is what a reset sets back: called when it was opened, and when a pool has
@@ -126,6 +138,31 @@ class ConnectionBase(Generic[R]):
         if mode == "discard" and self._opened is not None:
             self._kept = self._opened
         self._set_again(self._kept)
+
+    def register_json(
+        self, loads: Callable[[str], Any] | None = None, dumps: Callable[[Any], str | bytes] | None = None
+    ) -> None:
+        """Registers what reads and writes JSON on this connection, such as ``orjson.loads`` and ``orjson.dumps``.
+
+        Args:
+            loads: makes an object of the text of a JSON value; None for :func:`json.loads`.
+            dumps: makes text or its UTF-8 of an object, but for a :class:`headrace.types.Json` with a function of its
+                own; None for :func:`json.dumps`.
+        """
+        json = checked_json(loads, "loads"), checked_json(dumps, "dumps")
+        self._core.wire.set_json(*json)
+        self._json = json
+
+    def register_dumpers(self, dumpers: Mapping[type, Callable[[Any], bytes | str]]) -> None:
+        """Registers what converts parameters of classes of the program's own, for this connection. A later dumper of a
+        class takes the place of the earlier one.
+
+        Args:
+            dumpers: by class, functions that convert a value to str, which the server takes as text, or bytes.
+        """
+        made = {**self._dumpers, **checked_dumpers(dumpers)}
+        self._core.wire.set_dumpers(made)
+        self._dumpers = made
 
     @property
     def transaction_status(self) -> TransactionStatus:

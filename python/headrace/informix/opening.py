@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from .. import errors
 from .._native import InformixWire
+from .._shared.json_functions import register_json
 from .._shared.opening import left, open_wire, overdue, password_of, resolve, share
 from ..errors import ConnectionTimeout
 from ..rows import Row, RowFactory, tuple_row
@@ -47,6 +49,8 @@ def connect(
     *,
     autocommit: bool = False,
     row_factory: RowFactory[Any] | None = None,
+    json_loads: Callable[[str], Any] | None = None,
+    json_dumps: Callable[[Any], str | bytes] | None = None,
     strict_close: bool = False,
     **keywords: Any,
 ) -> Connection[Any]:
@@ -63,6 +67,8 @@ def connect(
             a JDBC URL (``jdbc:informix-sqli://...``).
         autocommit: true if every statement is to be a transaction of its own.
         row_factory: converts rows, see :mod:`headrace.rows`; None for tuples.
+        json_loads: makes objects of JSON text; None for what :func:`headrace.types.set_json` has set, or `json.loads`.
+        json_dumps: makes JSON text of objects, likewise.
         strict_close: closing a closed connection raises ConnectionClosed, as PEP 249's compliance suite requires; by
             default it does nothing.
         keywords: settings, listed in the documentation of the database.
@@ -86,6 +92,7 @@ def connect(
     except BaseException:
         core.wire.close()
         raise
+    register_json(connection, json_loads, json_dumps)
     connection._remember()
     if core.timing:
         core.wire.count("connect", time.perf_counter_ns() - started)

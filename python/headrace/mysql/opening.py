@@ -5,10 +5,12 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from .. import errors
 from .._native import MySqlWire
+from .._shared.json_functions import register_json
 from .._shared.opening import no_connection, open_wire, password_of, resolve
 from ..rows import Row, RowFactory, tuple_row
 from .connection import Connection
@@ -44,6 +46,8 @@ def connect(
     *,
     autocommit: bool = False,
     row_factory: RowFactory[Any] | None = None,
+    json_loads: Callable[[str], Any] | None = None,
+    json_dumps: Callable[[Any], str | bytes] | None = None,
     strict_close: bool = False,
     **keywords: Any,
 ) -> Connection[Any]:
@@ -53,6 +57,8 @@ def connect(
         conninfo: a URL (``mysql://user@host/db`` or ``mariadb://...``).
         autocommit: true if every statement is to be a transaction of its own.
         row_factory: converts rows, see :mod:`headrace.rows`; None for tuples.
+        json_loads: makes objects of JSON text; None for what :func:`headrace.types.set_json` has set, or `json.loads`.
+        json_dumps: makes JSON text of objects, likewise.
         strict_close: closing a closed connection raises ConnectionClosed, as PEP 249's compliance suite requires; by
             default it does nothing.
         keywords: settings, listed in the documentation of the database.
@@ -74,6 +80,7 @@ def connect(
     except BaseException:
         core.wire.close()
         raise
+    register_json(connection, json_loads, json_dumps)
     connection._remember()
     if core.timing:
         core.wire.count("connect", time.perf_counter_ns() - started)

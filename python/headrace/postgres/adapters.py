@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from .._native import PostgresWire, Result
-from .._shared.arguments import checked_callable, checked_mapping, checked_text, checked_whole
+from .._shared.arguments import checked_callable, checked_dumpers, checked_mapping, checked_text, checked_whole
 from .._shared.flows import Flow
 from ..errors import DataError, ProgrammingError
 from .extensions import Conversions
@@ -73,15 +73,11 @@ class Adapters:
         binary: Iterable[int],
     ) -> None:
         """Loaders by oid, dumpers by class; a later one for the same replaces the earlier one."""
-        loaders, dumpers = checked_mapping(loaders, "loaders"), checked_mapping(dumpers, "dumpers")
+        loaders, dumpers = checked_mapping(loaders, "loaders"), checked_dumpers(dumpers)
         if not isinstance(binary, Iterable):  # pyright: ignore[reportUnnecessaryIsInstance]
             raise TypeError(f"binary are type oids, such as a set of int, not {type(binary).__name__}")
         binary = [_oid(each) for each in binary]
         loaders = {_oid(oid): checked_callable(load, "a loader") for oid, load in loaders.items()}
-        for kind, dump in dumpers.items():
-            if not isinstance(kind, type):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise TypeError(f"a dumper is registered for a class, not for {kind!r}")
-            checked_callable(dump, "a dumper")
         for oid, load in loaders.items():
             self._loaders[oid] = load
             self._binary.discard(oid)

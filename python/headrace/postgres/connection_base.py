@@ -112,11 +112,21 @@ class PostgresBase(ConnectionBase[R]):
         """
         self._adapters.add(loaders, dumpers, binary)
 
+    def register_dumpers(self, dumpers: Mapping[type, Callable[[Any], bytes | str]]) -> None:
+        """Registers what converts parameters of classes of the program's own, for this connection. A later dumper of a
+        class takes the place of the earlier one.
+
+        Args:
+            dumpers: by class, functions that convert a value to str (text form) or bytes (binary form).
+        """
+        self._adapters.add(None, dumpers, ())
+
     def _set_here(self) -> tuple[Any, ...]:
-        return self.row_factory, tuple(self._core.notice_handlers), self._adapters.state
+        return super()._set_here(), tuple(self._core.notice_handlers), self._adapters.state
 
     def _set_again(self, kept: tuple[Any, ...]) -> None:
-        self.row_factory, handlers, adapters = kept
+        shared, handlers, adapters = kept
+        super()._set_again(shared)
         self._core.notice_handlers[:] = handlers
         self._adapters.restore(adapters)
 

@@ -144,6 +144,13 @@ fn parameter<V: Value>(
         ValueKind::Json | ValueKind::Jsonb => {
             value.with_json(|utf8| text(utf8, target, codeset, out, large)).map_err(own)??;
         }
+        ValueKind::Custom => {
+            let made = value.with_custom(0, |bytes, binary| match binary {
+                true => descriptor(code::BYTE, bytes, out, large),
+                false => text(bytes, target, codeset, out, large),
+            });
+            made.map_err(own)??;
+        }
         ValueKind::TimestampTz | ValueKind::TimeTz => {
             return Err(Mismatch::wrong_type(format!(
                 "{} has a time zone, and no type of Informix has one; convert it to the zone you keep and drop tzinfo",

@@ -517,9 +517,18 @@ impl Value for PyValue<'_> {
     fn with_json<R>(&self, use_it: impl FnOnce(&[u8]) -> R) -> Result<R, ClientError> {
         let g = self.globals()?;
         let wrapped = is(&self.value, &g.json) || is(&self.value, &g.jsonb);
-        let text =
-            if wrapped { self.value.call_method0("dumps") } else { g.json_dumps.bind(self.py()).call1((&self.value,)) };
-        let text = text.map_err(|error| self.not_json(wrapped, error))?;
+        let own = self.settings.json_dumps.as_ref().map(|dumps| dumps.bind(self.py()));
+        let text = match own {
+            None if wrapped => self.value.call_method0("dumps"),
+            None => g.json_dumps.bind(self.py()).call1((&self.value,)),
+            // What a wrapper was not given one of its own for.
+            Some(dumps) if wrapped => match self.value.getattr("dumps_with")?.is(g.json_dumps.bind(self.py())) {
+                true => dumps.call1((self.value.getattr("value")?,)),
+                false => self.value.call_method0("dumps"),
+            },
+            Some(dumps) => dumps.call1((&self.value,)),
+        };
+        let text = text.map_err(|error| self.not_json(wrapped || own.is_some(), error))?;
         if let Ok(bytes) = text.cast::<PyBytes>() {
             return Ok(use_it(bytes.as_bytes()));
         }

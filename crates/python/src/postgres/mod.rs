@@ -305,11 +305,10 @@ impl PostgresWire {
         let custom = oids.into_iter().map(|oid| (oid, binary_loaders.contains(&oid))).collect();
         state.connection.machine.of::<Postgres>(py)?.registry_mut().set_custom(custom);
         state.settings = Arc::new(Settings {
-            unrepresentable: state.settings.unrepresentable,
-            json_text: state.settings.json_text,
             records,
             loaders: (!loaders.is_empty()).then(|| loaders.clone().unbind()),
             dumpers: (!dumpers.is_empty()).then(|| dumpers.clone().unbind()),
+            ..state.settings.copied(py)
         });
         Ok(())
     }

@@ -385,6 +385,22 @@ impl Wire {
 
 #[pymethods]
 impl Wire {
+    /// What makes objects of JSON text and text of objects, for requests from now on; None for Python's own.
+    fn set_json(&self, py: Python<'_>, loads: Option<Py<PyAny>>, dumps: Option<Py<PyAny>>) -> PyResult<()> {
+        let mut state = self.lock(py)?;
+        state.settings = Arc::new(Settings { json_loads: loads, json_dumps: dumps, ..state.settings.copied(py) });
+        Ok(())
+    }
+
+    /// Registers dumpers in the place of those before: each maps a class to a callable that takes the value and returns
+    /// bytes (binary) or str (text).
+    fn set_dumpers(&self, py: Python<'_>, dumpers: &Bound<'_, PyDict>) -> PyResult<()> {
+        let mut state = self.lock(py)?;
+        let dumpers = (!dumpers.is_empty()).then(|| dumpers.clone().unbind());
+        state.settings = Arc::new(Settings { dumpers, ..state.settings.copied(py) });
+        Ok(())
+    }
+
     /// Returns true if the connection is closed, for whatever reason.
     #[getter(closed)]
     fn is_closed(&self, py: Python<'_>) -> bool {

@@ -96,6 +96,8 @@ impl Wire {
                 &[("raise", Unrepresentable::Raise), ("none", Unrepresentable::None), ("text", Unrepresentable::Text)],
             )?,
             json_text: get(options, "json_text")?.unwrap_or(false),
+            json_loads: None,
+            json_dumps: None,
             loaders,
             records: HashMap::new(),
             dumpers: None,

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
+from collections.abc import Callable
 from typing import Any, TypeVar, overload
 
 from ... import errors
 from ..._native import PostgresWire
+from ..._shared.json_functions import register_json
 from ..._shared.opening import overdue
 from ...defaults import DAEMON_STARTS
 from ...postgres.attempts import Resolve, Step, Try, attempts, read_only_answer
@@ -48,6 +50,8 @@ async def connect(
     *,
     autocommit: bool = False,
     row_factory: RowFactory[Any] | None = None,
+    json_loads: Callable[[str], Any] | None = None,
+    json_dumps: Callable[[Any], str | bytes] | None = None,
     # blocking: strict_close: bool = False,
     **keywords: Any,
 ) -> AsyncConnection[Any]:
@@ -58,6 +62,8 @@ async def connect(
             are not given are taken from the service file, the ``PG*`` environment variables and defaults.
         autocommit: true if every statement is to be a transaction of its own.
         row_factory: converts rows, see :mod:`headrace.rows`; None for tuples.
+        json_loads: makes objects of JSON text; None for what :func:`headrace.types.set_json` has set, or `json.loads`.
+        json_dumps: makes JSON text of objects, likewise.
         keywords: settings, listed in the documentation of the database.
 
     Returns:
@@ -74,6 +80,7 @@ async def connect(
     core.begin_session(autocommit)
     connection = AsyncConnection(core, tuple_row if row_factory is None else row_factory)
     # blocking: connection._strict_close = strict_close
+    register_json(connection, json_loads, json_dumps)
     connection._remember()
     if core.timing:
         core.wire.count("connect", time.perf_counter_ns() - started)
