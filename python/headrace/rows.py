@@ -189,7 +189,11 @@ class Records:
         return values if type(values) is self._class else self._class(values)
 
     def many(self, rows: list[Any], /) -> None:
-        """Makes the tuples of a list records, in their places."""
+        """Makes the tuples of a list records, in their places.
+
+        Args:
+            rows: the list.
+        """
         as_records(rows, self._class)
 
 

@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar, overload
@@ -303,6 +303,16 @@ class ConnectionProtocol(Protocol[R]):
 
     def pipeline(self, *, timeout: float | None = None) -> AbstractContextManager[Pipeline]:
         """Opens a block in which statements are sent without waiting, and their results are read later."""
+        ...
+
+    def register_dumpers(self, dumpers: Mapping[type, Callable[[Any], bytes | str]]) -> None:
+        """Registers what converts parameters of classes of the program's own."""
+        ...
+
+    def register_json(
+        self, loads: Callable[[str], Any] | None = None, dumps: Callable[[Any], str | bytes] | None = None
+    ) -> None:
+        """Registers what reads and writes JSON on this connection."""
         ...
 
     def reset(self, mode: ResetMode = "rollback", *, timeout: float | None = None) -> None:

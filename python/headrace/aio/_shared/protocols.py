@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar, overload
@@ -303,6 +303,16 @@ class AsyncConnectionProtocol(Protocol[R]):
 
     def pipeline(self, *, timeout: float | None = None) -> AbstractAsyncContextManager[AsyncPipeline]:
         """Opens a block in which statements are sent without waiting, and their results are read later."""
+        ...
+
+    def register_dumpers(self, dumpers: Mapping[type, Callable[[Any], bytes | str]]) -> None:
+        """Registers what converts parameters of classes of the program's own."""
+        ...
+
+    def register_json(
+        self, loads: Callable[[str], Any] | None = None, dumps: Callable[[Any], str | bytes] | None = None
+    ) -> None:
+        """Registers what reads and writes JSON on this connection."""
         ...
 
     async def reset(self, mode: ResetMode = "rollback", *, timeout: float | None = None) -> None:
