@@ -426,7 +426,7 @@ async def test_connections_that_fail(module: Any, url: str) -> None:
 
 def test_it_takes_asyncpgs_place() -> None:
     program = (
-        "import headrace.compat.asyncpg as facade; facade.install_as_asyncpg(); import asyncpg, asyncpg.pool;"
+        "import headrace.compat.asyncpg as facade; facade.install_as_asyncpg(); import asyncpg, asyncpg.pool, asyncpg.pgproto.pgproto;"
         " from asyncpg.pgproto import types; from asyncpg.exceptions import UniqueViolationError;"
         " assert asyncpg is facade and asyncpg.pool.Pool is facade.Pool and types.Range is facade.Range"
     )

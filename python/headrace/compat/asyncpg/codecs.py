@@ -103,6 +103,7 @@ class Codecs:
             self.encoders[oid] = lambda value: Encoded(of_tuple(oid, encoder(value)))
         self.parameters.clear()
         binary = () if format == "text" else (oid,)
+        self._types.loaded.add(oid)
         self._driver.register_adapters({oid: self.loaders[oid]}, {Encoded: _data}, binary=binary)
 
     def _set_composite(
@@ -124,6 +125,7 @@ class Codecs:
         """Goes back to the values that a type has without a codec."""
         self.parameters.clear()
         self._types.decoders.pop(oid, None)
+        self._types.loaded.discard(oid)
         self.encoders.pop(oid, None)
         if self.loaders.pop(oid, None) is None:
             return

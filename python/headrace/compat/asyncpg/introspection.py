@@ -58,6 +58,8 @@ class Types:
         self._own: dict[int, Known] = {}
         self.decoders: dict[int, Callable[[tuple[Any, ...]], Any]] = {}
         """What the program makes of the attributes of composite types."""
+        self.loaded: set[int] = set()
+        """The types for which the program has a codec."""
         self._version = core.wire.parameters().get("server_version", "")
 
     def get(self, oid: int) -> Known | None:

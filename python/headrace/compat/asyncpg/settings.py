@@ -123,6 +123,8 @@ def settings_of(
         if isinstance(wrong, bool) or not isinstance(wrong, (int, float)) or wrong <= 0:
             raise ValueError(f"invalid command_timeout value: expected greater than 0 float (got {wrong!r})")
         keywords["command_timeout"] = command_timeout
+    # See values.py, which looks for the text of what Python cannot hold.
+    keywords["unrepresentable"] = "text"
     # Values of extensions are text in asyncpg, unless a codec is set.
     keywords["extension_types"] = "text"
     size: Any = statement_cache_size

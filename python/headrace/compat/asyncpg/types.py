@@ -71,7 +71,10 @@ class Range(ours.Range[T]):
         return (_range, (self._lower, self._upper, self._bounds, self._empty))
 
     def __repr__(self) -> str:
-        return f"<Range {self}>"
+        if self.isempty:
+            return "<Range empty>"
+        lower, upper = ("" if each is None else repr(each) for each in (self.lower, self.upper))
+        return f"<Range {self.bounds[0]}{lower}, {upper}{self.bounds[1]}>"
 
 
 def _range(lower: Any, upper: Any, bounds: str, empty: bool) -> Range[Any]:

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import datetime
 import functools
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from operator import itemgetter
 from typing import Any, Final
 
 from ... import types as ours
+from .exceptions import class_of
 from .introspection import Known, Types
 from .record import Layout, Record
 from .types import BitString, Box, Circle, Line, LineSegment, Path, Point, Polygon, Range
@@ -123,7 +125,25 @@ _BY_CLASS: Final[dict[type, Convert]] = {
     list: _array(_by_class),
 }
 
+_DATE: Final = {"infinity": datetime.date.max, "-infinity": datetime.date.min}
+_TIMESTAMP: Final = {"infinity": datetime.datetime.max, "-infinity": datetime.datetime.min}
+
+
+def _extreme(extremes: Mapping[str, Any]) -> Convert:
+    def converted(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        if value not in extremes:
+            raise class_of("22000")(f"Python cannot hold {value!r}")
+        return extremes[value]
+
+    return converted
+
+
 _BUILT_IN: Final[dict[int, Convert]] = {
+    1182: _array(_extreme(_DATE)),
+    1115: _array(_extreme(_TIMESTAMP)),
+    1185: _array(_extreme(_TIMESTAMP)),
     18: _char,
     27: _tid,
     600: _BY_CLASS[ours.Point],
@@ -140,7 +160,7 @@ _BUILT_IN: Final[dict[int, Convert]] = {
     2970: _snapshot,
     5038: _snapshot,
 }
-"""By the oids of pg_type.dat: "char", tid, geometric types, interval, bits, record, snapshots."""
+"""By the oids of pg_type.dat: "char", tid, geometric types, interval, bits, record, snapshots, arrays of dates."""
 
 _SCALARS: Final = (
     # bool, bytea, name, int8, int2, int4, text, oid, xid, cid, json, xml, floats, money, bpchar, varchar
@@ -152,7 +172,7 @@ _SCALARS: Final = (
 )
 _ARRAYS: Final = (
     *(1000, 1001, 1003, 1016, 1005, 1007, 1009, 1028, 199, 143, 1021, 1022, 791, 1014, 1015),
-    *(1182, 1183, 1115, 1185, 1270, 1231, 2951, 3807, 1041, 651, 1040),
+    *(1183, 1270, 1231, 2951, 3807, 1041, 651, 1040),
 )
 SAME: Final = frozenset((*_SCALARS, *_ARRAYS))
 """The oids of types whose values are the same in both."""
@@ -173,29 +193,39 @@ def conversion(types: Types, oid: int) -> Convert | None:
     return convert
 
 
+def _inside(types: Types, oid: int) -> Convert | None:
+    """What converts values of a type inside of others, where nobody has looked for infinity before."""
+    return _EXTREMES.get(oid) or conversion(types, oid)
+
+
 def _decoded(convert: Convert, decoder: Convert) -> Convert:
     return lambda value: decoder(tuple(convert(value)))
 
 
 def _of_known(types: Types, known: Known) -> Convert | None:
     if known.sort == "d":
-        return conversion(types, known.base)
+        return _inside(types, known.base)
     if known.sort == "r":
-        return _range(conversion(types, known.element))
+        return _range(_inside(types, known.element))
     if known.sort == "m":
         return _multirange(_range(None))
     if known.sort == "c":
-        return _composite(Layout(known.names), [conversion(types, each) for each in known.attributes])
+        return _composite(Layout(known.names), [_inside(types, each) for each in known.attributes])
     if known.element:
-        inner = conversion(types, known.element)
+        inner = _inside(types, known.element)
         return None if inner is None else _array(inner)
     return None
+
+
+_EXTREMES: Final = {1082: _extreme(_DATE), 1114: _extreme(_TIMESTAMP), 1184: _extreme(_TIMESTAMP)}
+"""date, timestamp and timestamptz: infinity is the last that Python has. Headrace has its text, of which there rarely
+is one: a column is looked at before its values are."""
 
 
 class Shape:
     """What becomes of the rows of a statement: the names of the columns, and which of them are converted."""
 
-    __slots__ = ("converts", "layout", "names", "oids")
+    __slots__ = ("converts", "dates", "layout", "names", "oids")
 
     def __init__(self, names: tuple[str, ...], oids: tuple[int, ...], types: Types) -> None:
         self.names = names
@@ -203,17 +233,24 @@ class Shape:
         self.layout = Layout(names)
         found = [(number, conversion(types, oid)) for number, oid in enumerate(oids)]
         self.converts = [(number, convert) for number, convert in found if convert is not None]
+        dated = {oid: convert for oid, convert in _EXTREMES.items() if oid not in types.loaded}
+        self.dates = [(number, dated[oid]) for number, oid in enumerate(oids) if oid in dated]
 
     def converted(self, rows: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
         """Returns rows with asyncpg's values."""
-        return [self._converted(row) for row in rows] if self.converts else rows
+        converts = self.converts
+        for number, convert in self.dates:
+            if str in set(map(type, map(itemgetter(number), rows))):
+                converts = [*converts, (number, convert)]
+        return [_converted(row, converts) for row in rows] if converts else rows
 
-    def _converted(self, row: tuple[Any, ...]) -> tuple[Any, ...]:
-        values = list(row)
-        for number, convert in self.converts:
-            if (value := values[number]) is not None:
-                values[number] = convert(value)
-        return tuple(values)
+
+def _converted(row: tuple[Any, ...], converts: Sequence[tuple[int, Convert]]) -> tuple[Any, ...]:
+    values = list(row)
+    for number, convert in converts:
+        if (value := values[number]) is not None:
+            values[number] = convert(value)
+    return tuple(values)
 
 
 def missing_types(types: Types, oids: Sequence[int]) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
-from . import types
+from .. import types
+from . import pgproto
 
-__all__ = ["types"]
+__all__ = ["pgproto", "types"]
