@@ -56,4 +56,7 @@ def _empty_schema() -> None:
     """What a test leaves behind would be another's failure."""
     where = " ".join(f"{name}={os.environ[f'PG{name.upper()}']}" for name in ("host", "port", "user"))
     with headrace.connect(f"{where} dbname={os.environ['PGDATABASE']}", autocommit=True) as admin:
-        admin.executescript("set client_min_messages = error; drop schema public cascade; create schema public")
+        admin.executescript(
+            "set client_min_messages = error; drop schema public cascade; create schema public; "
+            "grant usage on schema public to public"
+        )

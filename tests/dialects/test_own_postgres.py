@@ -77,6 +77,15 @@ def test_dialect_suite_and_tests_of_postgresql(
         run_parts(url, version, *parts)
 
 
+@pytest.mark.slow
+def test_asyncpgs_dialect_runs_on_the_facade(complete: PostgresServer) -> None:
+    with on_postgres(complete, "asyncpg") as url:
+        suite_of_every_dialect = "test/dialect/test_suite.py"
+        found = run(url, NEW, suite_of_every_dialect, more="asyncpg_facade_plugin", of=10)
+    # asyncpg's own count.
+    assert found == Counts(97, 0)
+
+
 def test_cancelled_tasks_leave_engines_usable(complete: PostgresServer) -> None:
     with on_postgres(complete, "headrace_async") as url:
         assert run(url, NEW, "test/ext/asyncio/test_cancellation.py", of=0).passed == 17

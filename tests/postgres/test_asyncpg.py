@@ -352,6 +352,56 @@ async def test_codecs_convert_by_type(con: Any) -> None:
         "bytea", schema="pg_catalog", encoder=bytes.fromhex, decoder=lambda data: data.hex(), format="binary"
     )
     assert await con.fetchval("select $1::bytea", "00ff") == "00ff"
+    await con.execute("create temp table t (a bytea, b interval)")
+    await con.copy_records_to_table("t", records=[("00ff", (1, 2, 3))])
+    assert await con.fetch("select * from t") == [("00ff", (1, 2, 3))]
+
+
+async def test_infinity_is_the_last_date_that_python_has(con: Any) -> None:
+    row = await con.fetchrow(
+        "select 'infinity'::date, '-infinity'::timestamp, array['infinity'::timestamptz],"
+        " daterange('2020-01-01', 'infinity'), null::date"
+    )
+    day, low, many, during, none = row
+    assert (day, low, many) == (datetime.date.max, datetime.datetime.min, [datetime.datetime.max])
+    assert (during.upper, none) == (datetime.date.max, None)
+
+
+async def test_a_cursor_that_has_failed_says_so_again(module: Any, con: Any) -> None:
+    with pytest.raises(ZeroDivisionError):
+        async with con.transaction():
+            cursor = await con.cursor("select 1 / (n - $1) from generate_series(1, 3) n", 1)
+            with pytest.raises(module.DivisionByZeroError):
+                await cursor.fetch(1)
+            with pytest.raises(module.InFailedSQLTransactionError):
+                await cursor.fetch(1)
+            raise ZeroDivisionError
+    assert await con.fetchval("select 1") == 1
+
+
+async def test_the_end_of_the_server_process_is_an_error_of_the_statement(module: Any, con: Any, url: str) -> None:
+    pid = con.get_server_pid()
+    sleeping = asyncio.create_task(con.execute("select pg_sleep(60)"))
+    async with module.create_pool(url, min_size=1, max_size=1) as pool:
+        asleep = "select count(*) from pg_stat_activity where pid = $1 and wait_event = 'PgSleep'"
+        while not await pool.fetchval(asleep, pid):
+            await asyncio.sleep(0.01)
+        await pool.execute("select pg_terminate_backend($1)", pid)
+    with pytest.raises(module.ConnectionDoesNotExistError, match="closed in the middle of operation") as caught:
+        await sleeping
+    assert isinstance(caught.value.__cause__, module.AdminShutdownError)
+
+
+async def test_pools_replace_what_they_have_lost(module: Any, url: str) -> None:
+    async with module.create_pool(url, min_size=1, max_size=2) as pool:
+        con = await pool.acquire()
+        assert isinstance(con, module.Connection)
+        con.terminate()
+        async with asyncio.timeout(10):
+            while pool.get_size() < 1:
+                await asyncio.sleep(0.01)
+        await pool.release(con)
+        assert await pool.fetchval("select 1") == 1
 
 
 # pools
@@ -426,7 +476,8 @@ async def test_connections_that_fail(module: Any, url: str) -> None:
 
 def test_it_takes_asyncpgs_place() -> None:
     program = (
-        "import headrace.compat.asyncpg as facade; facade.install_as_asyncpg(); import asyncpg, asyncpg.pool, asyncpg.pgproto.pgproto;"
+        "import headrace.compat.asyncpg as facade; facade.install_as_asyncpg(); import asyncpg, asyncpg.pool;"
+        " import asyncpg.pgproto.pgproto;"
         " from asyncpg.pgproto import types; from asyncpg.exceptions import UniqueViolationError;"
         " assert asyncpg is facade and asyncpg.pool.Pool is facade.Pool and types.Range is facade.Range"
     )

@@ -137,6 +137,10 @@ class Codecs:
         else:
             adapters._apply()
 
+    def is_text(self, oid: int) -> bool:
+        """Returns true if a type has an encoder, and that makes text: COPY sends none."""
+        return oid in self.loaders and oid not in self._driver._adapters._binary
+
     # arguments
 
     def encoded(self, oids: Sequence[int], row: Sequence[Any]) -> tuple[Any, ...]:

@@ -18,7 +18,7 @@ from ...aio.postgres.copy import AsyncCopy
 from ...postgres.copy_base import copy_of_rows, is_bytes
 from ...postgres.core import quote_literal
 from ...postgres.names import quote_name
-from .exceptions import InterfaceError, UnsupportedServerFeatureError
+from .exceptions import InterfaceError, InternalClientError, UnsupportedServerFeatureError
 from .statements import Statements, as_asyncpg
 
 _WHERE_SINCE: Final = 12
@@ -237,6 +237,7 @@ class Copying(Statements):
         if condition:
             binary = f"{statement.binary}{condition}" if statement.binary else None
             statement = replace(statement, binary=binary, text=f"{statement.text}{condition}")
+        encode = await self._encoder_of_rows(statement.query, timeout)
         with as_asyncpg(statement.text):
             async with AsyncCopy(self._driver, statement, limit=until(timeout)) as copy:
                 if isinstance(records, AsyncIterable):
@@ -244,12 +245,26 @@ class Copying(Statements):
                     async for record in records:  # pyright: ignore[reportUnknownVariableType]
                         block.append(record)
                         if len(block) >= defaults.COPY_ROWS:
-                            await copy.write_rows(block)
+                            await copy.write_rows(map(encode, block))
                             block.clear()
                     records = block
                 # Also where there are none: the header of the format is still to be sent.
-                await copy.write_rows(map(tuple, records))
+                await copy.write_rows(map(encode, records))
             return f"COPY {copy.rowcount}"
+
+    async def _encoder_of_rows(self, query: str, timeout: float | None) -> Callable[[Any], tuple[Any, ...]]:
+        """What makes rows of the program those that are sent: the encoders of the connection are for the types of the
+        columns that ``query`` describes."""
+        if not self._codecs.encoders:
+            return tuple
+        with as_asyncpg(query):
+            described = await self._wait(lambda: self._core.wire.describe(query), timeout)
+            oids = tuple(field[1] for field in described.columns.fields) if described.columns is not None else ()
+            await self._driver._run(self._types.look_up(oids), timeout)
+        for oid in oids:
+            if self._codecs.is_text(oid):
+                raise InternalClientError(f"no binary format encoder for type {self._core.wire.type_name(oid)}")
+        return lambda row: self._codecs.encoded(oids, tuple(row))
 
     def _where(self, where: str | None) -> str:
         if where is None:

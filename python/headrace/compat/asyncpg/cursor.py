@@ -58,11 +58,10 @@ class _Portal:
         timeout = self._timeout if timeout is None else timeout
         rows = min(rows, MAX_ROWS)
         with as_asyncpg(self._query, self._args):
-            if self._portal is None:
+            if self._portal is None or self._columns is None:
                 result = await self._begin(rows, timeout)
             else:
                 portal, columns = self._portal, self._columns
-                assert columns is not None, "a portal that goes on has columns"
                 result = await connection._wait(lambda: core.wire.fetch(portal, rows, columns), timeout)
                 if not result.suspended and not result.tag:
                     raise InvalidCursorName(f"cursor {portal[0]!r} does not exist: its transaction has ended")
