@@ -442,6 +442,23 @@ async def test_pools_lend_connections(module: Any, url: str) -> None:
         await pool.acquire()
 
 
+async def test_pools_wait_before_they_open_again_what_ends_at_once(module: Any, url: str) -> None:
+    opened = 0
+
+    async def end_later_ones(con: Any) -> None:
+        nonlocal opened
+        opened += 1
+        if opened > 1:
+            await con.close()
+
+    async with module.create_pool(url, min_size=1, max_size=1, init=end_later_ones) as pool:
+        (await pool.acquire()).terminate()
+        while opened < 2:
+            await asyncio.sleep(0.01)
+        await asyncio.sleep(0.05)
+        assert opened == 2
+
+
 async def test_a_transaction_that_is_left_open_is_not_the_next_borrowers(module: Any, url: str) -> None:
     async with module.create_pool(url, min_size=1, max_size=1) as pool:
         async with pool.acquire() as con:

@@ -75,9 +75,11 @@ class PoolConnectionHolder:
         """Opens the connection."""
         if self._con is not None:
             raise exceptions.InternalClientError("connect() was called while another connection exists")
+        # Settings that are changed meanwhile are not those that it is opened with.
+        generation = self._pool._generation
         self._con = await self._pool._new_connection()
         self._con.add_termination_listener(self._lost)
-        self._generation = self._pool._generation
+        self._generation = generation
         self._uses = 0
 
     async def ensure_connected(self) -> None:

@@ -213,6 +213,8 @@ class Pool:
                     return
                 try:
                     await holder.ensure_connected()
+                    if not holder.is_connected():
+                        raise exceptions.InternalClientError("it was closed before anybody could use it")
                     pause = FIRST_PAUSE_SECONDS
                 except Exception as error:
                     # Imported here, since most programs never need it.
