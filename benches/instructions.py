@@ -4,6 +4,7 @@ busy machine nor the server changes, for comparing two builds where wall time ca
     python benches/instructions.py                                  this interpreter's headrace, all servers
     python benches/instructions.py mariadb --workload select,fetch
     python benches/instructions.py --before /path/to/.venv/bin/python   another build beside it, on the same server
+    python benches/instructions.py postgres --peers                 other drivers beside it, where they are installed
 
 Each workload runs in a process of its own, once with few and once with many repetitions. The difference of the two
 counts divided by the difference of the repetitions leaves out imports, connecting and the first executes. The least of
@@ -24,6 +25,7 @@ import subprocess
 import sys
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote, urlsplit
 
 ROUNDS = 3
 FETCHED = 10_000
@@ -44,6 +46,9 @@ REPETITIONS = {
     "select-uvloop": (500, 4500, 1, "the same, uvloop"),
     "select-uvloop-timer": (500, 4500, 1, "the same, uvloop, beside a timer"),
     "select-uvloop-limit": (500, 4500, 1, "the same, uvloop, timeout=5"),
+    "pool": (500, 4500, 1, "the same, with a connection of a pool"),
+    "pool-async": (500, 4500, 1, "the same, asyncio"),
+    "pool-uvloop": (500, 4500, 1, "the same, uvloop"),
     "fetchrow": (500, 4500, 1, "fetchrow of a row by key, prepared"),
     "fetch": (1, 5, FETCHED, "row of five columns fetched"),
     "pipeline": (1, 5, BATCH, "execute inside of pipeline()"),
@@ -57,6 +62,68 @@ REPETITIONS = {
     "connect": (5, 45, 1, "connection opened and closed"),
 }
 """Workload: few and many repetitions, units in each, and what a unit is."""
+
+LIKE_MYSQL: dict[str, tuple[str, ...]] = {"": ("MySQLdb", "pymysql"), "async": ("asyncmy",), "uvloop": ("asyncmy",)}
+PEERS: dict[str, dict[str, tuple[str, ...]]] = {
+    "postgres": {"": ("psycopg",), "async": ("asyncpg", "psycopg"), "uvloop": ("asyncpg", "psycopg")},
+    "mariadb": LIKE_MYSQL,
+    "mysql": LIKE_MYSQL,
+    "cubrid": {"": ("pycubrid",)},
+}
+"""The packages of other drivers, blocking, on asyncio and on uvloop. Of each a one-row select is counted."""
+
+
+def peers(server: str, workload: str) -> list[str]:
+    """The other drivers with the workload that are installed."""
+    if not re.fullmatch("select(-async|-uvloop)?(-limit)?", workload):
+        return []
+    loop = workload.removeprefix("select").removesuffix("-limit").removeprefix("-")
+    names: tuple[str, ...] = PEERS.get(server, {}).get(loop, ())
+    # A limit is an argument of asyncpg's only.
+    return [
+        name
+        for name in names
+        if importlib.util.find_spec(name) and (name == "asyncpg" or not workload.endswith("-limit"))
+    ]
+
+
+def peer(name: str, url: str, times: int) -> None:
+    """What a client of another driver does, blocking."""
+    module, select = importlib.import_module(name), "SELECT id, name FROM fetched WHERE id = %s"
+    parts = urlsplit(url)
+    place = {"host": parts.hostname, "port": parts.port, "user": unquote(parts.username or "")}
+    named = {**place, "password": unquote(parts.password or ""), "database": parts.path.strip("/")}
+    if name == "psycopg":
+        conn = module.connect(url, autocommit=True)
+        conn.prepare_threshold = 0
+    elif name == "pycubrid":
+        conn, select = module.connect(**named), select.replace("%s", "?")
+    else:
+        conn = module.connect(**named)
+    cursor = conn.cursor()
+    for n in range(times):
+        cursor.execute(select, (n % 100,))
+        cursor.fetchall()
+
+
+async def asynchronous_peer(name: str, url: str, times: int, timeout: float | None) -> None:
+    """The same, on a loop."""
+    module, parts = importlib.import_module(name), urlsplit(url)
+    if name == "asyncpg":
+        conn = await module.connect(url)
+        for n in range(times):
+            await conn.fetch("SELECT id, name FROM fetched WHERE id = $1", n % 100, timeout=timeout)
+        return
+    select = "SELECT id, name FROM fetched WHERE id = %s"
+    if name == "psycopg":
+        cursor = (await module.AsyncConnection.connect(url, autocommit=True, prepare_threshold=0)).cursor()
+    else:
+        named = {"host": parts.hostname, "port": parts.port, "db": parts.path.strip("/")}
+        named |= {"user": unquote(parts.username or ""), "password": unquote(parts.password or "")}
+        cursor = (await module.connect(**named)).cursor()
+    for n in range(times):
+        await cursor.execute(select, (n % 100,))
+        await cursor.fetchall()
 
 
 def blocking(workload: str, url: str, times: int) -> None:
@@ -72,6 +139,14 @@ def blocking(workload: str, url: str, times: int) -> None:
         return
     mark = "?" if url.startswith(QMARK) else "%s"
     select = f"SELECT id, name FROM fetched WHERE id = {mark}"
+    if workload == "pool":
+        from headrace.pool import ConnectionPool
+
+        with ConnectionPool(url, min_size=1, max_size=1, kwargs={"autocommit": True}) as pool:
+            for n in range(times):
+                with pool.connection() as lent:
+                    lent.execute(select, (n % 100,)).fetchall()
+        return
     insert = f"INSERT INTO filled VALUES ({', '.join([mark] * 5)})"
     columns = table(BATCH) if workload == "arrow-in" else None
     same = rows(BATCH) if workload == "bulk-in" else []
@@ -114,6 +189,17 @@ def adbc(workload: str, url: str, times: int) -> None:
             else:
                 cursor.execute(FETCH)
                 cursor.fetch_arrow_table()
+
+
+async def pooled(url: str, times: int) -> None:
+    """What a client does with a pool, on a loop."""
+    from headrace.aio.pool import AsyncConnectionPool
+
+    select = f"SELECT id, name FROM fetched WHERE id = {'?' if url.startswith(QMARK) else '%s'}"
+    async with AsyncConnectionPool(url, min_size=1, max_size=1, kwargs={"autocommit": True}) as pool:
+        for n in range(times):
+            async with pool.connection() as lent:
+                await (await lent.execute(select, (n % 100,))).fetchall()
 
 
 async def asynchronous(url: str, times: int, timeout: float | None, timer: bool) -> None:
@@ -162,7 +248,7 @@ def instructions(python: str, workload: str, url: str, times: int) -> int:
 
 def each(python: str, workload: str, url: str) -> float:
     """Instructions of one unit of the workload: of a select, of a row."""
-    few, many, units, _ = REPETITIONS[workload]
+    few, many, units, _ = REPETITIONS[workload.rpartition(":")[2]]
     return min(
         (instructions(python, workload, url, many) - instructions(python, workload, url, few)) / (many - few) / units
         for _ in range(ROUNDS)
@@ -182,26 +268,36 @@ def prepared(name: str, url: str) -> None:
         conn.executemany(f"INSERT INTO fetched VALUES ({', '.join([mark] * 5)})", rows(FETCHED))
 
 
+def client(workload: str, url: str, times: int) -> None:
+    """Does what is counted. A driver's name may stand before the workload."""
+    *driver, workload = workload.split(":")
+    timeout = 5.0 if workload.endswith("-limit") else None
+    loop = "uvloop" if "-uvloop" in workload else "asyncio" if "-async" in workload else None
+    if loop is None:
+        if driver:
+            peer(driver[0], url, times)
+        else:
+            blocking(workload, url, times)
+        return
+    if driver:
+        work = asynchronous_peer(driver[0], url, times, timeout)
+    elif workload.startswith("pool"):
+        work = pooled(url, times)
+    else:
+        work = asynchronous(url, times, timeout, workload.endswith("-timer"))
+    importlib.import_module(loop).run(work)
+
+
 def main() -> None:
     if sys.argv[1:2] == ["--client"]:
-        workload, url, times = sys.argv[2], sys.argv[3], int(sys.argv[4])
-        loop = workload.removeprefix("select-").removesuffix("-limit").removesuffix("-timer")
-        work = asynchronous(url, times, 5.0 if workload.endswith("-limit") else None, workload.endswith("-timer"))
-        if loop == "async":
-            asyncio.run(work)
-        elif loop == "uvloop":
-            import uvloop
-
-            uvloop.run(work)
-        else:
-            work.close()
-            blocking(workload, url, times)
+        client(sys.argv[2], sys.argv[3], int(sys.argv[4]))
         return
     parser = argparse.ArgumentParser(description="instructions of the client, by valgrind")
     parser.add_argument("servers", nargs="*", metavar="server", help=f"{', '.join(SERVERS)} (default: all)")
     possible = [name for name in REPETITIONS if "uvloop" not in name or importlib.util.find_spec("uvloop")]
     parser.add_argument("--workload", default=",".join(possible), help="with commas: " + ", ".join(REPETITIONS))
     parser.add_argument("--before", type=Path, help="the interpreter of another build's environment")
+    parser.add_argument("--peers", action="store_true", help="other drivers beside the one-row selects")
     arguments = parser.parse_args()
     unknown = {*arguments.servers} - {*SERVERS} | {*arguments.workload.split(",")} - {*REPETITIONS}
     if unknown:
@@ -220,6 +316,8 @@ def main() -> None:
                 if arguments.before is not None:
                     before = each(str(arguments.before), workload, server.url)
                     line += f"   before {before:12,.0f}   {now / before:.3f}"
+                for other in peers(name, workload) if arguments.peers else ():
+                    line += f"   {other} {each(sys.executable, f'{other}:{workload}', server.url):,.0f}"
                 print(line, flush=True)
 
 

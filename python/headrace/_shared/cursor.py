@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import defaults
+from .._native import Result
 from ..errors import DatabaseError, InterfaceError, NotSupportedError
 from ..rows import RowFactory
 from ..types import ParameterRows
@@ -80,7 +81,11 @@ class BlockingCursor(CursorBase[R]):
             ticket = core.submit(sql, params)
             self._clear()
             try:
-                self._take(self._connection._wait(ticket, timeout))
+                outcome = self._connection._wait(ticket, timeout)
+                if type(outcome) is Result:
+                    self._set(outcome)
+                else:
+                    self._take(outcome)
             except DatabaseError as error:
                 self._failed(error)
                 raise

@@ -195,7 +195,10 @@ class CursorBase(Generic[R]):
         return self._rows
 
     def _one(self) -> Any:
-        rows = self._buffer()
+        # A closed cursor has none either: what that is, and any other reason, is found where there are none.
+        rows = self._rows
+        if rows is None:
+            rows = self._buffer()
         at = self._position
         if at >= len(rows):
             return None
@@ -207,14 +210,18 @@ class CursorBase(Generic[R]):
         return checked_size(self.arraysize if size is None else size)
 
     def _many(self, size: int | None) -> list[Any]:
-        rows = self._buffer()
+        rows = self._rows
+        if rows is None:
+            rows = self._buffer()
         at = self._position
         taken = rows[at : at + self._wanted(size)]
         self._position = at + len(taken)
         return taken if self._make is None else list(map(self._make, taken))
 
     def _all(self) -> list[Any]:
-        rows = self._buffer()
+        rows = self._rows
+        if rows is None:
+            rows = self._buffer()
         at = self._position
         self._position = len(rows)
         if at:

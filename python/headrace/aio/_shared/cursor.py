@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ... import defaults
+from ..._native import Result
 from ..._shared.arrow import Numeric, arrow_sink
 from ..._shared.cursor_base import CursorBase, Params
 from ..._shared.limits import Limit
@@ -81,7 +82,11 @@ class LoopCursor(CursorBase[R]):
             ticket = core.submit(sql, params)
             self._clear()
             try:
-                self._take(await self._connection._wait(ticket, timeout))
+                outcome = await self._connection._wait(ticket, timeout)
+                if type(outcome) is Result:
+                    self._set(outcome)
+                else:
+                    self._take(outcome)
             except DatabaseError as error:
                 self._failed(error)
                 raise
