@@ -26,7 +26,7 @@ class _Open:
         self.closing: dict[int, tuple[weakref.ref[Any], Callable[[], None]]] = {}
 
     def __del__(self) -> None:
-        for wrapper, close in self.closing.values():
+        for wrapper, close in list(self.closing.values()):
             owner = wrapper()
             if owner is not None:
                 if owner.allow_thread_sharing:
