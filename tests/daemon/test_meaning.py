@@ -69,6 +69,15 @@ def test_text_is_parsed_under_the_settings_of_its_client(
         assert values(two.ask(run("t", sql))) == [expected]
 
 
+def test_constant_with_a_backslash_is_read_by_the_setting_of_its_parse(daemon: Daemon) -> None:
+    sql = r"select length('a\nb')"
+    with client(daemon) as one, client(daemon, standard_conforming_strings="off") as two:
+        assert [values(each.ask(run("s", sql))) for each in (one, two)] == [["4"], ["3"]]
+        one.ask(query("set standard_conforming_strings to off"))
+        assert values(one.ask(run("t", sql))) == ["3"]
+        assert values(one.ask(bind("s") + EXECUTE + SYNC)) == ["4"], "as on the server itself"
+
+
 @pytest.mark.usefixtures("schemas")
 def test_text_means_the_tables_of_its_client(daemon: Daemon) -> None:
     with client(daemon) as one, client(daemon) as two:

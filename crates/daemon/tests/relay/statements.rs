@@ -1,8 +1,7 @@
 //! Prepared statements: their names, and who has them.
 
 use crate::relay::{Pair, completed, converse, error, is_parsed, replies, say, texts, with_statement, without_numbers};
-use headrace_daemon::postgres::relay::ServerState;
-use headrace_daemon::postgres::relay::Then;
+use headrace_daemon::postgres::relay::{Relay, ServerState, Then};
 use headrace_daemon::postgres::statements::Catalog;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -187,4 +186,21 @@ fn name_whose_statement_a_function_has_deallocated_is_free() {
     pair.answer(&replies(b"1ZI"));
     assert_eq!(pair.told(), replies(b"1ZI"));
     assert_eq!(texts(&pair.sent()), ["C", "select 2", "B", "S"], "under a name that is nobody else's");
+}
+
+#[test]
+fn text_with_a_backslash_in_a_string_is_parsed_once_and_shared() {
+    let text = r"select regexp_replace(a, '\d+', '') from t where b like '\_%'";
+    let catalog = Arc::new(Catalog::default());
+    let mut pair = Pair::new(&catalog);
+    assert_eq!(pair.client(&say().parse("s", text).sync().0), Ok(Then::Wait));
+    pair.answer(&replies(b"1ZI"));
+    pair.sent();
+    let bound = say().bind("s").execute().sync();
+    assert_eq!(pair.client(&bound.0), Ok(Then::Wait));
+    assert_eq!(texts(&pair.sent()), ["B", "E", "S"]);
+    pair.answer(&replies(b"2CZI"));
+    pair.relay = Relay::new(Arc::clone(&catalog), BTreeMap::new());
+    assert_eq!(pair.client(&say().parse("other", text).sync().0), Ok(Then::Wait));
+    assert_eq!(texts(&pair.sent()), Vec::<String>::new(), "the question whether it fits is not shown");
 }

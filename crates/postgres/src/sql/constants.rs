@@ -101,7 +101,9 @@ fn has_constant(sql: &str, spelling: Spelling) -> bool {
             (true, None) => text.clone_into(&mut joined),
         }
         let found = match token {
-            Token::Constant => has_word(&joined) || has_word(text) || is_any && text.contains('\\'),
+            Token::Constant => {
+                has_word(&joined) || has_word(text) || is_any && (may_spell_word(&joined) || may_spell_word(text))
+            }
             Token::DollarQuoted => has_word(text) || is_any && text.contains('\\'),
             token => is_any && token.is("u") && lexer.rest().starts_with("&'"),
         };
@@ -109,7 +111,28 @@ fn has_constant(sql: &str, spelling: Spelling) -> bool {
             return true;
         }
     }
-    is_any && (lexer.uncertain || lexer.has_second_byte)
+    is_any && (lexer.incomplete || lexer.has_second_byte || lexer.uncertain && may_spell_word(sql))
+}
+
+/// Returns true if a text may have such a word when its escapes are read (manual, "String Constants with C-Style Escapes"):
+/// control characters are between words, those by a number may be any, and another character is itself.
+fn may_spell_word(text: &str) -> bool {
+    if !text.contains('\\') {
+        return false;
+    }
+    let (mut read, mut chars) = (String::with_capacity(text.len()), text.chars());
+    while let Some(c) = chars.next() {
+        read.push(match c {
+            '\\' => match chars.next() {
+                Some('0'..='7' | 'x' | 'u' | 'U') => return true,
+                Some('b' | 'f' | 'n' | 'r' | 't') => ' ',
+                Some(other) => other,
+                None => c,
+            },
+            c => c,
+        });
+    }
+    has_word(&read)
 }
 
 fn has_word(text: &str) -> bool {
@@ -134,6 +157,15 @@ mod tests {
             ("select $a$tomorrow 12:00$a$::timestamp", true),
             ("select e'n\\x6fw'::timestamp", true),
             ("select U&'n!006fw' uescape '!' ::timestamp", true),
+            ("select e'n\\ow'::timestamp", true),
+            ("select e'\\tnow'::timestamp", true),
+            ("select e'\\\\now'::text", true),
+            ("select e'\\now'::text", true),
+            ("select 'n\\ow'::timestamp", true),
+            ("select 'n\\157w'::timestamp", true),
+            ("select '\\' now', 'x'", true),
+            ("select 'to'\n'd\\ay'::date", true),
+            ("select '\\d+', e'\\n', '{\"a\": \"\\n\"}' from t where b like '\\_%'", false),
             ("insert into t values ('do it now')", true),
             ("select 'to'\n'd' -- and\n'ay'::date", true),
             ("select 'no'\n, 'w'", false),

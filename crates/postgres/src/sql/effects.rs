@@ -1,6 +1,6 @@
 //! What a text does to the settings and the prepared statements of its session, besides what [`super::leaves`] finds.
 
-use super::lexer::{Lexer, Token};
+use super::lexer::{Lexer, Reading, Token};
 use super::script::{Place, Splitter};
 
 /// Settings that go back to what they were when the session began.
@@ -83,11 +83,38 @@ pub struct Effects {
 /// assert!(!effects("INSERT INTO t SELECT 1").creates);
 /// ```
 pub fn effects(sql: &str) -> Effects {
-    let (mut lexer, mut splitter, mut reader) = (Lexer::new(sql), Splitter::default(), Reader::default());
+    let mut lexer = Lexer::new(sql);
+    read(&mut lexer).end(&lexer)
+}
+
+fn read<'a>(lexer: &mut Lexer<'a>) -> Reader<'a> {
+    let (mut splitter, mut reader) = (Splitter::default(), Reader::default());
     while let Some(token) = lexer.next() {
-        reader.next(splitter.place(token), token, &lexer);
+        reader.next(splitter.place(token), token, lexer);
     }
-    reader.end(&lexer)
+    reader
+}
+
+/// What a text does that has escapes in strings without an E; `None` if it is not complete then.
+fn with_escapes(sql: &str) -> Option<Effects> {
+    let mut lexer = Lexer::with_reading(sql, Reading { escapes: true, second_bytes: false });
+    let reader = read(&mut lexer);
+    (!lexer.incomplete && !lexer.has_second_byte).then_some(reader.found)
+}
+
+impl Effects {
+    /// Those of a text that does one or the other; `None` if that cannot be said in this way.
+    fn or(self, other: Self) -> Option<Self> {
+        (self.resets == other.resets).then_some(Self {
+            settings: self.settings || other.settings,
+            resets: self.resets,
+            deallocates: self.deallocates || other.deallocates,
+            creates: self.creates || other.creates,
+            in_failed_block: self.in_failed_block && other.in_failed_block,
+            ends_block: self.ends_block || other.ends_block,
+            borrows_columns: self.borrows_columns || other.borrows_columns,
+        })
+    }
 }
 
 /// Reads the tokens of a script for what it does.
@@ -157,9 +184,17 @@ impl<'a> Reader<'a> {
 
     /// What the text does; the lexer is at its end.
     pub(super) fn end(mut self, lexer: &Lexer<'_>) -> Effects {
-        if lexer.uncertain || lexer.has_second_byte {
-            (self.found.settings, self.found.deallocates, self.found.creates) = (true, true, true);
+        let is_clear = !lexer.uncertain && !lexer.has_second_byte;
+        if is_clear {
+            return self.found;
         }
+        // A backslash in a string is an escape or not, as standard_conforming_strings is.
+        let is_either = !lexer.incomplete && !lexer.has_second_byte;
+        let other = if is_either { with_escapes(lexer.whole()) } else { None };
+        if let Some(found) = other.and_then(|other| self.found.clone().or(other)) {
+            return found;
+        }
+        (self.found.settings, self.found.deallocates, self.found.creates) = (true, true, true);
         self.found
     }
 }
@@ -296,6 +331,18 @@ mod tests {
         ] {
             assert_eq!(of(sql), expected, "{sql}");
         }
-        assert_eq!(of(r"select 'a\'"), "settings deallocates creates", "read in two ways");
+        for (sql, expected) in [
+            (r"select 'a\'", "settings deallocates creates"),
+            (r"select '\d+', 'it\'", "settings deallocates creates"),
+            ("select 'é\\n'", "settings deallocates creates"),
+            (r"select regexp_replace(a, '\d+', '') from t where b like '\_%'", ""),
+            (r"select 'a\\'", ""),
+            (r"select '\'; deallocate a -- '", "deallocates"),
+            (r"select '\', ' deallocate a'", "settings deallocates creates"),
+            (r"select '\'', set_config('a', '\n', true); --'", "settings"),
+            (r"create table t as select '\d'", "creates"),
+        ] {
+            assert_eq!(of(sql), expected, "read in two ways: {sql}");
+        }
     }
 }

@@ -41,6 +41,8 @@ pub(crate) struct Lexer<'a> {
     /// The text is ambiguous or not complete: a backslash in a string without an E, which is an escape if
     /// `standard_conforming_strings` is off; a string, a quoted name or a comment without end.
     pub uncertain: bool,
+    /// It is not complete, in this reading.
+    pub incomplete: bool,
     /// Where a string has escapes, a backslash follows a character that is not ASCII. In Shift JIS, Big5, GBK and the
     /// like, which only clients have as their encodings, it can be the second byte of a character.
     pub has_second_byte: bool,
@@ -61,7 +63,16 @@ impl<'a> Lexer<'a> {
     }
 
     pub fn with_reading(sql: &'a str, reading: Reading) -> Self {
-        Self { sql, at: 0, reading, uncertain: false, has_second_byte: false }
+        Self { sql, at: 0, reading, uncertain: false, incomplete: false, has_second_byte: false }
+    }
+
+    /// The whole text.
+    pub fn whole(&self) -> &'a str {
+        self.sql
+    }
+
+    fn has_no_end(&mut self) {
+        (self.uncertain, self.incomplete) = (true, true);
     }
 
     /// The part that was not read yet.
@@ -114,7 +125,7 @@ impl<'a> Lexer<'a> {
                 return at;
             }
         }
-        self.uncertain = true;
+        self.has_no_end();
         rest.len()
     }
 
@@ -138,7 +149,7 @@ impl<'a> Lexer<'a> {
                 _ => 1,
             };
         }
-        self.uncertain = true;
+        self.has_no_end();
         rest.len()
     }
 
@@ -161,7 +172,9 @@ impl<'a> Lexer<'a> {
         let name = rest[1..].bytes().take_while(|byte| is_word(*byte)).count();
         let tag = rest.get(..name + 2).filter(|tag| tag.ends_with('$') && !tag.as_bytes()[1].is_ascii_digit())?;
         let end = rest[tag.len()..].find(tag).map(|body| body + 2 * tag.len());
-        self.uncertain |= end.is_none();
+        if end.is_none() {
+            self.has_no_end();
+        }
         Some(end.unwrap_or(rest.len()))
     }
 }
