@@ -1,6 +1,7 @@
 """A pytest plugin for SQLAlchemy's own tests of every dialect, on a database of which SQLAlchemy knows nothing.
 
-``HEADRACE_REQUIREMENTS`` is the class, ``module:Class``, of what the database is asked for. ``HEADRACE_DESELECT`` and
+``HEADRACE_REQUIREMENTS`` is the class, ``module:Class``, of what the database is asked for, and ``HEADRACE_SCHEMA`` the
+other schema of a database that has several. ``HEADRACE_DESELECT`` and
 ``HEADRACE_SAMPLE`` are those of ``sqlalchemy_plugin.py``.
 """
 
@@ -41,5 +42,5 @@ def pytest_sessionstart() -> None:
         original.fns["*"](connection, cfg, metadata)
 
     # Where nothing belongs to others, an owner that is written is the one there is.
-    config.test_schema = config.db.dialect.default_schema_name
+    config.test_schema = os.environ.get("HEADRACE_SCHEMA") or config.db.dialect.default_schema_name
     know_our_cursors()

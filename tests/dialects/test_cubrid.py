@@ -232,6 +232,8 @@ def test_changes_read_other_tables(tables: Engines) -> None:
         (sa.tuple_(sa.literal(1), sa.literal(2)).in_([(1, 2), (3, 4)]), 1),
         (sa.literal(datetime.date(2024, 2, 29), literal_execute=True), datetime.date(2024, 2, 29)),
         (sa.literal(datetime.time(1, 2, 3), literal_execute=True), datetime.time(1, 2, 3)),
+        (sa.literal(datetime.datetime(12, 2, 3, 4, 5, 6), literal_execute=True), datetime.datetime(12, 2, 3, 4, 5, 6)),
+        (sa.literal(datetime.datetime(2024, 2, 3, 4), sa.Date, literal_execute=True), datetime.date(2024, 2, 3)),
     ],
     ids=str,
 )
@@ -239,6 +241,58 @@ def test_expressions(cub_engines: Engines, expression: Any, expected: Any) -> No
     if isinstance(expression.type, sa.Boolean):
         expression = sa.case((expression, 1), else_=0)
     assert cub_engines.connected(lambda connection: connection.scalar(sa.select(expression))) == expected
+
+
+def test_a_condition_needs_no_table(cub_engines: Engines) -> None:
+    query = sa.select(sa.literal(1)).where(sa.literal(2) == 2)
+    assert cub_engines.connected(lambda connection: connection.scalar(query)) == 1
+
+
+def test_paths_into_json(cub_engines: Engines) -> None:
+    table = sa.Table("alchemy_json", sa.MetaData(), sa.Column("d", sa.JSON))
+    document = {"a": [1, {"b c": "x"}], "t": True, "n": None, "f": 1.5}
+
+    def work(connection: sa.Connection) -> Any:
+        table.create(connection)
+        connection.execute(table.insert(), {"d": document})
+        d = table.c.d
+        found = connection.execute(
+            sa.select(
+                d["a"][0],
+                d["a", 1, "b c"].as_string(),
+                d["a", 0].as_integer(),
+                d["t"].as_boolean(),
+                d["n"].as_string(),
+                d["f"].as_numeric(6, 3),
+                d["no"],
+            )
+        ).one()
+        table.drop(connection)
+        return tuple(found)
+
+    assert cub_engines.connected(work) == (1, "x", 1, True, None, Decimal("1.500"), None)
+
+
+def test_names_with_quotes_and_comments_are_reflected(cub_engines: Engines) -> None:
+    table = sa.Table("it's", sa.MetaData(), sa.Column("a", sa.Integer, primary_key=True), comment="no view's")
+
+    def work(connection: sa.Connection) -> Any:
+        table.create(connection)
+        connection.exec_driver_sql("""create view "view's" as select a from "it's" """)
+        look = sa.inspect(connection)
+        found = (
+            [column["name"] for column in look.get_columns("it's")],
+            look.get_pk_constraint("it's")["constrained_columns"],
+            look.get_table_comment("it's")["text"],
+            "select" in look.get_view_definition("view's"),
+            # CUBRID cannot tell them of a view.
+            look.get_foreign_keys("view's"),
+        )
+        connection.exec_driver_sql("""drop view "view's" """)
+        table.drop(connection)
+        return found
+
+    assert cub_engines.connected(work) == (["a"], ["a"], "no view's", True, [])
 
 
 def test_reflected_tables_have_unique_indexes_once(tables: Engines) -> None:

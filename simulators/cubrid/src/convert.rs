@@ -71,6 +71,17 @@ pub fn convert(value: Value, from: &Type, to: &Type, mode: Mode, zone: &str) -> 
             let place = from.labels.as_deref().unwrap_or_default().iter().position(|known| *known == label);
             Value::Integer(place.map_or(0, |place| place as i64 + 1))
         }
+        // A truth is 1 or 0, and a text of a document what it is as a text.
+        Value::Text(document)
+            if from.code == JSON && matches!(to.family(), Family::Integer | Family::Real | Family::Numeric) =>
+        {
+            match serde_json::from_str(&document) {
+                Ok(serde_json::Value::Null) => return Ok(Value::Null),
+                Ok(serde_json::Value::Bool(is_true)) => Value::Integer(is_true.into()),
+                Ok(serde_json::Value::String(text)) => Value::Text(text),
+                _ => Value::Text(document),
+            }
+        }
         value => value,
     };
     match to.family() {
@@ -244,6 +255,10 @@ fn text(value: Value, from: &Type, to: &Type, mode: Mode) -> Result<Value> {
         return Err(Error::coerce(from.long_name(), to.long_name()));
     }
     let mut found = match value {
+        Value::Text(document) if from.code == JSON => match serde_json::from_str(&document) {
+            Ok(serde_json::Value::String(text)) => text,
+            _ => document,
+        },
         Value::Text(text) if from.family() != Family::Time => text,
         value => shown(&value, from),
     };

@@ -132,8 +132,26 @@ impl Decimal {
     /// The quotient with at least nine digits behind the point.
     pub fn over(self, other: Self) -> Option<Self> {
         let scale = self.scale.max(other.scale).max(9);
-        let numerator = self.digits.checked_mul(10i128.checked_pow(scale + other.scale - self.scale)?)?;
-        Some(Self { digits: numerator.checked_div(other.digits)?, scale })
+        Some(Self { digits: self.long_division(other, scale + other.scale - self.scale)?, scale })
+    }
+
+    /// The whole part of the quotient.
+    pub fn whole_over(self, other: Self) -> Option<Self> {
+        let (left, right, _) = self.aligned(other)?;
+        Some(Self { digits: left.checked_div(right)?, scale: 0 })
+    }
+
+    /// The digits of a quotient, digit by digit, rounded.
+    fn long_division(self, other: Self, places: u32) -> Option<i128> {
+        let divisor = other.digits.checked_abs()?;
+        let (mut digits, mut rest) = (self.digits.abs().checked_div(divisor)?, self.digits.abs() % divisor);
+        for _ in 0..places {
+            rest = rest.checked_mul(10)?;
+            digits = digits.checked_mul(10)?.checked_add(rest / divisor)?;
+            rest %= divisor;
+        }
+        digits += i128::from(rest.checked_mul(2)? >= divisor);
+        Some(digits * self.digits.signum() * other.digits.signum())
     }
 
     /// The remainder.
@@ -177,6 +195,21 @@ mod tests {
         assert_eq!(Decimal::parse("1.5e3", true).unwrap().to_string(), "1500");
         assert!(Decimal::parse("1.5e3", false).is_none());
         assert!(Decimal::parse("1..5", false).is_none());
+    }
+
+    #[test]
+    fn quotients_have_the_digits_that_a_genuine_server_computes() {
+        let over = |left: &str, right: &str| {
+            let [left, right] = [left, right].map(|text| Decimal::parse(text, false).unwrap());
+            left.over(right).unwrap().to_string()
+        };
+        assert_eq!(over("2", "3.0"), "0.666666667");
+        assert_eq!(over("7.00000000000000000000", "1.50000000000000000000"), "4.66666666666666666667");
+        assert_eq!(over("5.02797279921331664759", "0.71828182845904523537"), "7.00000000000000000000");
+        assert_eq!(
+            over("-30000000000000000000000000000000000000", "10000000000000000000000000000000000000"),
+            "-3.000000000"
+        );
     }
 
     #[test]

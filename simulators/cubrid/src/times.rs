@@ -95,6 +95,11 @@ pub fn parse(text: &str) -> Option<(Fields, bool, bool)> {
         let american = slashes && date.find('/').is_some_and(|at| at <= 2);
         [fields.all[0], fields.all[1], fields.all[2]] =
             if american { [third, first, second] } else { [first, second, third] };
+        // Of a year with two digits the century is the nearest one of two.
+        let year = date.split(['-', '/']).nth(if american { 2 } else { 0 }).unwrap_or_default();
+        if year.len() == 2 {
+            fields.all[0] += if fields.all[0] < 70 { 2000 } else { 1900 };
+        }
     }
     if let Some(time) = time {
         let (clock, fraction) = time.split_once('.').unwrap_or((time, ""));

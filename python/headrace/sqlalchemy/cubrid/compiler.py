@@ -12,8 +12,8 @@ from sqlalchemy import exc
 from sqlalchemy.schema import Sequence
 from sqlalchemy.sql import compiler, functions, sqltypes
 
-LARGEST_LIMIT = 2**63 - 1
-"""Rows that no result has: an offset needs a limit beside it."""
+LARGEST_LIMIT = 2**62
+"""Rows that no result has: an offset needs a limit beside it, and their sum is a BIGINT."""
 
 RESERVED = """
 absolute action add after all allocate alter and any are as asc assertion async at attach attribute avg before between
@@ -46,6 +46,17 @@ when whenever where while with without work write xor year year_month zone
 
 class CubridCompiler(compiler.SQLCompiler):
     """Queries, INSERT, UPDATE and DELETE."""
+
+    _is_filtered = False
+    """True while a SELECT is written that has conditions or groups."""
+
+    def _compose_select_body(self, text: str, select_stmt: Any, *rest: Any) -> str:
+        self._is_filtered = bool(select_stmt._where_criteria or select_stmt._group_by_clauses)
+        return super()._compose_select_body(text, select_stmt, *rest)
+
+    def default_from(self) -> str:
+        # "SELECT", CUBRID manual: without FROM there is no WHERE; this table has one row.
+        return " FROM db_root" if self._is_filtered else ""
 
     def limit_clause(self, select: Any, **keywords: Any) -> str:
         limit, offset = select._limit_clause, select._offset_clause
@@ -125,7 +136,10 @@ class CubridCompiler(compiler.SQLCompiler):
         kind = binary.type._type_affinity
         if kind is sqltypes.JSON:
             return found
-        if kind in (sqltypes.Integer, sqltypes.Boolean):
+        if kind is sqltypes.Boolean:
+            words = f"CASE JSON_UNQUOTE({found}) WHEN 'true' THEN 1 WHEN 'false' THEN 0"
+            return f"{words} ELSE CAST({found} AS BIGINT) END"
+        if kind is sqltypes.Integer:
             value = f"CAST({found} AS BIGINT)"
         elif kind in (sqltypes.Numeric, sqltypes.Float):
             exact = getattr(binary.type, "scale", None) is not None

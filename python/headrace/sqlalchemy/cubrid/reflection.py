@@ -20,6 +20,9 @@ _UNIQUE, _INDEX, _REVERSE_UNIQUE, _REVERSE_INDEX = range(4)
 _RULES = {0: "CASCADE", 3: "SET NULL"}
 """What a foreign key does, but for RESTRICT and NO ACTION, one of which each does that says nothing else."""
 
+_BY_QUERY = ("columns", "primary_key", "tables", "view_query")
+"""Kinds of SCHEMA_INFO for which the broker writes a query, with the name in quotes as it was given."""
+
 
 def _bare(name: str) -> str:
     """A name without the owner before it, which servers from 11.2 on write."""
@@ -31,6 +34,12 @@ class CubridReflection(default.DefaultDialect):
 
     def _info(self, connection: Any, kind: str, name: str, schema: str | None) -> list[Any]:
         driver = connection.connection.dbapi_connection
+        if kind == "foreign_keys":
+            # The broker's process of 11.3 replies with the error of an earlier request, which another table without
+            # keys was enough for, unless a kind for which it writes a query was requested after that.
+            self._info(connection, "tables", "db_root", None)
+        if kind in _BY_QUERY:
+            name = name.replace("'", "''")
         found = driver.schema_info(kind, name if schema is None else f"{schema}.{name}")
         return list(found.fetchall()) if hasattr(found, "fetchall") else list(found)
 
@@ -45,6 +54,11 @@ class CubridReflection(default.DefaultDialect):
     def _check(self, connection: Any, table_name: str, schema: str | None, **keywords: Any) -> None:
         if not self._kind(connection, table_name, schema, **keywords):
             raise exc.NoSuchTableError(f"{schema}.{table_name}" if schema else table_name)
+
+    def _is_table(self, connection: Any, table_name: str, schema: str | None, **keywords: Any) -> bool:
+        """True for a table, and false for a view, which has neither keys nor indexes that could be requested."""
+        self._check(connection, table_name, schema, **keywords)
+        return self._kind(connection, table_name, schema, **keywords) == "CLASS"
 
     # names
 
@@ -147,7 +161,8 @@ class CubridReflection(default.DefaultDialect):
 
     @reflection.cache
     def get_pk_constraint(self, connection: Any, table_name: str, schema: str | None = None, **keywords: Any) -> Any:
-        self._check(connection, table_name, schema, **keywords)
+        if not self._is_table(connection, table_name, schema, **keywords):
+            return ReflectionDefaults.pk_constraint()
         rows = sorted(self._info(connection, "primary_key", table_name, schema), key=lambda row: row[2])
         if not rows:
             return ReflectionDefaults.pk_constraint()
@@ -155,7 +170,8 @@ class CubridReflection(default.DefaultDialect):
 
     @reflection.cache
     def get_foreign_keys(self, connection: Any, table_name: str, schema: str | None = None, **keywords: Any) -> Any:
-        self._check(connection, table_name, schema, **keywords)
+        if not self._is_table(connection, table_name, schema, **keywords):
+            return ReflectionDefaults.foreign_keys()
         found: dict[str, dict[str, Any]] = {}
         rows = sorted(self._info(connection, "foreign_keys", table_name, schema), key=lambda row: (row[7], row[4]))
         for parent, referred, _, column, _, updating, deleting, name, _ in rows:
@@ -178,7 +194,8 @@ class CubridReflection(default.DefaultDialect):
     @reflection.cache
     def _indexes(self, connection: Any, table_name: str, schema: str | None = None, **keywords: Any) -> Any:
         """The indexes that are neither of a primary key nor of a foreign one: name, columns, whether it is unique."""
-        self._check(connection, table_name, schema, **keywords)
+        if not self._is_table(connection, table_name, schema, **keywords):
+            return []
         foreign = {row[7] for row in self._info(connection, "foreign_keys", table_name, schema)}
         found: dict[str, dict[str, Any]] = {}
         rows = self._info(connection, "constraints", table_name, schema)

@@ -12,7 +12,7 @@ from typing import Any
 from sqlalchemy.sql import sqltypes
 from sqlalchemy.types import UserDefinedType
 
-from .._values import Zoneless, day
+from .._values import Zoneless, clock, day
 
 
 class BIT(UserDefinedType[bytes]):
@@ -73,7 +73,7 @@ class _Date(sqltypes.Date):
         return day
 
     def literal_processor(self, dialect: Any) -> Callable[[Any], str]:
-        return lambda value: f"DATE'{value.isoformat()}'"
+        return lambda value: f"DATE'{day(value).isoformat()}'"
 
 
 class _DateTime(sqltypes.DateTime):
@@ -81,7 +81,12 @@ class _DateTime(sqltypes.DateTime):
         return None if self.timezone else Zoneless().bind_processor(dialect)
 
     def literal_processor(self, dialect: Any) -> Callable[[Any], str]:
-        return lambda value: f"DATETIME'{value.strftime('%Y-%m-%d %H:%M:%S.%f')[:-3]}'"
+        def literal(value: Any) -> str:
+            if not self.timezone:
+                return f"DATETIME'{clock(value).isoformat(' ', 'milliseconds')}'"
+            return f"DATETIMETZ'{value.isoformat(' ', 'milliseconds')}'"
+
+        return literal
 
 
 class _Time(Zoneless, sqltypes.Time):

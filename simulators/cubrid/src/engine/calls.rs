@@ -201,7 +201,7 @@ fn arithmetic(context: &Context<'_>) -> Result<Value> {
                 "*" => left.times(right),
                 _ if right.is_zero() => return Err(failed(Error::zero())),
                 "%" => left.modulo(right),
-                "div" => left.over(right).map(|value| value.truncate(0)),
+                "div" => left.whole_over(right),
                 _ => left.over(right),
             };
             Ok(Value::Text(result.ok_or_else(overflow)?.to_string()))
@@ -403,6 +403,15 @@ pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
         let escape = text(context, 2).and_then(|escape| escape.chars().next());
         let (value, pattern): (Vec<char>, Vec<char>) = (value.chars().collect(), pattern.chars().collect());
         Ok(Some(like(&value, &pattern, escape)))
+    })?;
+    // The server computes the number of the last row.
+    connection.create_scalar_function("cub_limit", 2, pure, |context| {
+        let (count, offset) = (context.get::<Option<i64>>(0)?, context.get::<Option<i64>>(1)?);
+        let (Some(count), Some(offset)) = (count, offset) else { return Ok(count) };
+        match count.checked_add(offset) {
+            Some(_) => Ok(Some(count)),
+            None => Err(Error::server(-458, "Overflow occurred in addition context.").through_sqlite()),
+        }
     })?;
     for (name, any_case) in [("cub_rlike", true), ("cub_rlike_binary", false)] {
         connection.create_scalar_function(name, 3, pure, move |context| {

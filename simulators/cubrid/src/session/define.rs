@@ -520,7 +520,7 @@ impl CasSession {
                 let step = table.columns.iter().find_map(|column| column.auto).map_or(1, |(_, step)| step);
                 self.set_number(&format!("table {name}"), *start, step);
             }
-            Alter::Nothing => {}
+            Alter::Comment(text) => table.comment.clone_from(text),
         }
         self.save(&table)
     }

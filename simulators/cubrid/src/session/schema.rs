@@ -97,6 +97,12 @@ impl CasSession {
         second: Option<&str>,
         pattern: i8,
     ) -> Result<(Vec<ResultColumn>, Vec<Vec<Value>>)> {
+        // For these the broker writes a query with the name in it.
+        let first = match kind {
+            1..=4 | 16 => first.map(within_quotes).transpose()?,
+            _ => first.map(str::to_owned),
+        };
+        let first = first.as_deref();
         let name = first.unwrap_or_default().trim_start_matches("dba.");
         let table = || catalog::table(&self.connection, name);
         Ok(match kind {
@@ -104,7 +110,13 @@ impl CasSession {
                 let kinds = if kind == 2 { "V" } else { "TV" };
                 let rows =
                     self.classes(first, pattern & 1 != 0 || first.is_none(), kinds).into_iter().map(|(name, kind)| {
-                        vec![text(&format!("dba.{name}")), small(if kind == "V" { 1 } else { 2 }), Value::Null]
+                        let comment = catalog::table(&self.connection, &name).map(|table| table.comment);
+                        let comment = comment.filter(|comment| !comment.is_empty());
+                        vec![
+                            text(&format!("dba.{name}")),
+                            small(if kind == "V" { 1 } else { 2 }),
+                            comment.map_or(Value::Null, Value::Text),
+                        ]
                     });
                 (columns("NAME:v TYPE:s REMARKS:c"), rows.collect())
             }
@@ -255,6 +267,15 @@ fn attributes(table: &Table, pattern: Option<&str>, like: bool) -> Vec<Vec<Value
         ]);
     }
     rows
+}
+
+/// A name as it stands in a literal: a quotation mark is written twice.
+fn within_quotes(name: &str) -> Result<String> {
+    let parts: Vec<String> = name.split("''").map(str::to_owned).collect();
+    if parts.iter().any(|part| part.contains('\'')) {
+        return Err(Error::syntax("Syntax error: unexpected end of a literal "));
+    }
+    Ok(parts.join("'"))
 }
 
 /// `%` and `_`.

@@ -202,7 +202,7 @@ pub enum Alter {
     Change(String, Box<Column>, Vec<Key>),
     Default(String, Option<Expr>),
     AutoIncrement(i64),
-    Nothing,
+    Comment(String),
 }
 
 /// A statement.

@@ -542,8 +542,10 @@ impl Parser<'_> {
         }
         if self.accept("comment") {
             self.accept_symbol("=");
-            self.at += 1;
-            return Ok(Alter::Nothing);
+            return match self.next() {
+                TokenKind::Text(text) => Ok(Alter::Comment(text)),
+                _ => Err(self.syntax("")),
+            };
         }
         Err(self.syntax(""))
     }

@@ -176,6 +176,8 @@ impl Parser<'_> {
         select.items = self.list(Self::item)?;
         if self.accept("from") {
             select.from = self.sources()?;
+        } else if ["where", "group", "having"].iter().any(|word| self.is(word)) {
+            return Err(self.syntax("end of file"));
         }
         select.condition = self.condition()?;
         if self.accept("group") {

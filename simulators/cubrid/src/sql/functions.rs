@@ -668,7 +668,10 @@ impl Compiler<'_> {
         }
         let list = sqls.join(", ");
         let (sql, ty) = match name {
-            "json_extract" if sqls.len() == 2 => (format!("({} -> {})", sqls[0], sqls[1]), Type::of(JSON)),
+            // A null of a document is NULL.
+            "json_extract" if sqls.len() == 2 => {
+                (format!("nullif({} -> {}, 'null')", sqls[0], sqls[1]), Type::of(JSON))
+            }
             "json_extract" => (format!("json_extract({list})"), Type::of(JSON)),
             "json_valid" => (format!("json_valid({list})"), Type::of(INT)),
             "json_length" => (format!("cub_json_length({})", sqls[0]), Type::of(INT)),

@@ -16,7 +16,10 @@ impl Compiler<'_> {
         if let Some((offset, count)) = &query.limit {
             let count = self.count(count)?;
             sql += &match offset {
-                Some(offset) => format!(" LIMIT {count} OFFSET {}", self.count(offset)?),
+                Some(offset) => {
+                    let offset = self.count(offset)?;
+                    format!(" LIMIT cub_limit({count}, {offset}) OFFSET {offset}")
+                }
                 None => format!(" LIMIT {count}"),
             };
         }
@@ -317,14 +320,12 @@ impl Compiler<'_> {
             Source::Query(query) => {
                 let (sql, columns) = self.query(query)?;
                 let renamed_columns = renamed(columns.clone(), &item.columns);
-                let list: Vec<String> = columns.iter().map(|column| quote(&column.name)).collect();
                 let sql = if item.columns.is_empty() {
                     format!("({sql})")
                 } else {
-                    let new: Vec<String> = renamed_columns.iter().map(|column| quote(&column.name)).collect();
-                    let pairs: Vec<String> =
-                        list.iter().zip(&new).map(|(old, new)| format!("{old} AS {new}")).collect();
-                    format!("(SELECT {} FROM ({sql}))", pairs.join(", "))
+                    // By their places: two of them may have the same name.
+                    let names: Vec<String> = renamed_columns.iter().map(|column| quote(&column.name)).collect();
+                    format!("(WITH u({}) AS ({sql}) SELECT * FROM u)", names.join(", "))
                 };
                 Ok((sql, derived(renamed_columns), String::new()))
             }

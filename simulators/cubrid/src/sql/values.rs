@@ -63,8 +63,14 @@ impl Compiler<'_> {
                 let to = Type::of(*ty);
                 let zone = self.catalog.zone();
                 let from = Type::sized(CHAR, -1);
+                let invalid = || Error::semantic(format!("Invalid {}: '{text}'. ", to.base_name()));
+                // CAST is less strict.
+                let has_iso_time = text.as_bytes().windows(2).any(|pair| pair[0].is_ascii_digit() && pair[1] == b'T');
+                if has_iso_time || (*ty == DATE && text.contains(':')) {
+                    return Err(invalid());
+                }
                 let kept = convert::convert(Value::Text(text.clone()), &from, &to, Mode::Cast, &zone)
-                    .map_err(|_| Error::semantic(format!("Invalid {}: '{text}'. ", to.base_name())))?;
+                    .map_err(|_| invalid())?;
                 literal_value(kept, to, print::expression(value))
             }
             Expr::Parameter(index) => self.parameter(*index),
