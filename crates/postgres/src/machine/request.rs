@@ -290,12 +290,6 @@ impl Request {
         mentions(sql, &["search_path", "role", "authorization", "schema", "all"])
     }
 
-    /// Returns true if it can be sent again if the server finds its statement outdated, whatever follows it: rows of a
-    /// batch may be gone.
-    pub(super) fn is_repeatable(&self) -> bool {
-        !matches!(self, Request::Execute(execute) if execute.ordered || execute.rows.is_batch())
-    }
-
     /// Returns true if it is sent by the simple protocol.
     pub(super) fn is_script(&self) -> bool {
         matches!(self, Request::Script { .. } | Request::Verb { .. })

@@ -455,19 +455,14 @@ impl<H: PgHandler> Machine<H> {
         let moved = pending.facts.names_session_object()
             && (known.counted.names != self.counted.names
                 || known.columns.as_ref().is_some_and(|columns| !columns.is_one_format()));
-        // The server reports a mismatch by an error, which would end a transaction that is already open; outside of one
-        // the statement is prepared again after it, unless its request cannot be repeated. The types that the server
-        // chose for parameters do not cause an error.
-        let is_final = open || (known.columns.is_some() && !pending.request.is_repeatable());
-        let outdated = (is_final || known.has_chosen_types(pending.hints())) && self.is_outdated(at, &known);
-        // No error tells that a function returns rows of another type: the plan of its caller stays (18 is one).
-        let altered =
-            known.columns.is_some() && (known.counted.alterations != self.counted.alterations || self.is_changing(at));
+        // No error shows that a name stands for something else: a new table hides another of its name, a new function has
+        // nearer types, and the plan of a function's caller stays (18 is one).
+        let outdated = self.is_outdated(at, &known);
         // Its constants were read by other settings.
-        let misread = known.counted.constants != self.counted.constants || self.is_changing(at);
+        let misread = known.counted.constants != self.counted.constants;
         // Its columns have changed within a transaction, unseen: by a function that has set the search path, say.
         let unsteady = open && !self.unsteady.is_empty() && self.unsteady.contains(&known.sql);
-        if (known.shape == Shape::Portal && moved) || outdated || altered || misread || unsteady {
+        if (known.shape == Shape::Portal && moved) || outdated || misread || unsteady {
             self.forget(at);
             return None;
         }
