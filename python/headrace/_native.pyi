@@ -31,6 +31,7 @@ __all__ = [
     "Transfer",
     "Wire",
     "after_fork_in_child",
+    "as_records",
     "conditions",
     "convert",
     "decrypt_login_file",
@@ -38,6 +39,7 @@ __all__ = [
     "is_optimised",
     "makes_decimals",
     "may_write",
+    "record_base",
 ]
 
 ARROW_BATCH_BYTES: Final[int]

@@ -40,7 +40,8 @@ def test_an_hstore_is_a_dict_by_every_way(conn: Any, store: dict[str, str | None
     conn.executemany("insert into things (h, hs) values ($1, $2)", [(store, [store, None])] * 2)
     assert conn.copy_in("things", [(store, [store, None])], columns=["h", "hs"]) == 1
     assert conn.copy_in("things", [(store, [store, None])], columns=["h", "hs"], format="text") == 1
-    wanted = [(store, [store, None])] * 6
+    conn.executemany("insert into things (h, hs) values (%s, %s)", [(Hstore(store), [Hstore(store), None])] * 2)
+    wanted = [(store, [store, None])] * 8
     assert conn.fetch("select h, hs from things") == wanted
     assert conn.executescript("select h, hs from things").fetchall() == wanted
     assert conn.fetchval("select row(h, 1) from things limit 1") == (store, 1)

@@ -106,6 +106,15 @@ def test_rows_have_lists_of_numbers_by_every_way(conn: Any) -> None:
     assert conn.fetchval("select row(v, h) from embedded where id = 1") == ([1.0, 2.5, 3.0], [0.5, 1.0])
 
 
+@pytest.mark.parametrize("mark", ["$1, $2, $3", "%s, %s, %s"])
+@pytest.mark.parametrize("strategy", ["pipelined", "joined", "copy"])
+def test_batches_of_vectors(url: str, conn: Any, mark: str, strategy: Any) -> None:
+    rows = [(n, Vector([n, 0.5, 2]), [n, 1.0] if n % 3 else None) for n in range(200)]
+    with headrace.connect(url, autocommit=True, batch_strategy=strategy) as batching:
+        batching.executemany(f"insert into embedded values ({mark})", rows)
+    assert conn.fetch("select id, v, h from embedded order by id") == rows
+
+
 def test_arrays_of_vectors(conn: Any) -> None:
     many = [[1.0, 2.0], None, [3.0, 4.0]]
     for kind in ("vector", "halfvec"):
