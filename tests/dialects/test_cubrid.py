@@ -229,6 +229,8 @@ def test_changes_read_other_tables(tables: Engines) -> None:
         (sa.literal(5).bitwise_not(), -6),
         (sa.literal(3) / sa.literal(2), 1.5),
         (sa.literal(3) // sa.literal(2), 1),
+        (sa.literal(3).is_distinct_from(sa.literal(2)), 1),
+        (sa.literal(3).is_not_distinct_from(sa.null()), 0),
         (sa.tuple_(sa.literal(1), sa.literal(2)).in_([(1, 2), (3, 4)]), 1),
         (sa.literal(datetime.date(2024, 2, 29), literal_execute=True), datetime.date(2024, 2, 29)),
         (sa.literal(datetime.time(1, 2, 3), literal_execute=True), datetime.time(1, 2, 3)),
@@ -329,6 +331,13 @@ def test_levels_are_those_of_the_server(cub_engines: Engines, level: str) -> Non
         return connection.get_isolation_level(), driver.isolation_level
 
     assert cub_engines.connected(work, begin=False) == (level, level.lower())
+
+
+def test_options_may_be_those_of_another_dialect_of_the_same_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    registry: Any = sa.Table._kw_registry
+    monkeypatch.setitem(registry, "cubrid", {})
+    table = sa.Table("t", sa.MetaData(), sa.Column("a", sa.Integer))
+    assert "OID" not in str(sa.schema.CreateTable(table).compile(dialect=cub.dialect()))
 
 
 @pytest.mark.parametrize(

@@ -93,7 +93,8 @@ class CubridCompiler(compiler.SQLCompiler):
         return f"{left} / {right}"
 
     def visit_is_distinct_from_binary(self, binary: Any, operator: Any, **keywords: Any) -> str:
-        return f"NOT ({self.process(binary.left, **keywords)} <=> {self.process(binary.right, **keywords)})"
+        # NOT is for conditions, and not for what is selected.
+        return f"({self.process(binary.left, **keywords)} <=> {self.process(binary.right, **keywords)}) = 0"
 
     def visit_is_not_distinct_from_binary(self, binary: Any, operator: Any, **keywords: Any) -> str:
         return f"{self.process(binary.left, **keywords)} <=> {self.process(binary.right, **keywords)}"
@@ -243,8 +244,9 @@ class CubridDDLCompiler(compiler.DDLCompiler):
     def post_create_table(self, table: Any) -> str:
         text = ""
         options = table.dialect_options["cubrid"]
-        if options["reuse_oid"] is not None:
-            text += " REUSE_OID" if options["reuse_oid"] else " DONT_REUSE_OID"
+        # Another package may have a dialect of this name, whose options tables have then.
+        if (reuses := options.get("reuse_oid")) is not None:
+            text += " REUSE_OID" if reuses else " DONT_REUSE_OID"
         if table.comment is not None:
             text += f" COMMENT = {self.sql_compiler.render_literal_value(table.comment, sqltypes.String())}"
         return text

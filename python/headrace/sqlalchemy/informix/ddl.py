@@ -114,19 +114,20 @@ class InformixDDLCompiler(compiler.DDLCompiler):
     # tables, indexes
 
     def post_create_table(self, table: Any) -> str:
+        # Another package may have a dialect of this name, whose options tables have then.
         options = table.dialect_options["informix"]
         text = ""
-        if options["with_no_log"]:
+        if options.get("with_no_log"):
             text += " WITH NO LOG"
-        if options["in"]:
-            text += f" IN {options['in']}"
+        if dbspace := options.get("in"):
+            text += f" IN {dbspace}"
         for name in ("extent_size", "next_size"):
-            if options[name] is not None:
-                text += f" {name.replace('_', ' ').upper()} {int(options[name])}"
-        if options["lock_mode"]:
-            mode = str(options["lock_mode"]).upper()
+            if (size := options.get(name)) is not None:
+                text += f" {name.replace('_', ' ').upper()} {int(size)}"
+        if lock_mode := options.get("lock_mode"):
+            mode = str(lock_mode).upper()
             if mode not in ("PAGE", "ROW"):
-                raise exc.CompileError(f"informix_lock_mode={options['lock_mode']!r} is neither 'row' nor 'page'")
+                raise exc.CompileError(f"informix_lock_mode={lock_mode!r} is neither 'row' nor 'page'")
             text += f" LOCK MODE {mode}"
         return text
 
