@@ -85,7 +85,7 @@ def limits_table(file: Path) -> str:
 def iibench_options() -> str:
     """One table per group of options of the insert benchmark."""
     body = ast.parse(IIBENCH.read_text(encoding="utf-8")).body
-    options = next(node for node in body if isinstance(node, ast.ClassDef) and node.name == "Options")
+    options = next(node for node in body if isinstance(node, ast.ClassDef) and node.name == "BenchmarkOptions")
     groups: dict[str, list[str]] = {}
     for node in options.body:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and isinstance(node.value, ast.Call):

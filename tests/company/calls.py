@@ -92,7 +92,7 @@ async def _roll_block_back(scene: Scene) -> None:
 
 
 async def _stream(scene: Scene) -> None:
-    keywords = scene.place.differences.kept_on_server
+    keywords = scene.place.differences.server_cursor_keywords
     sql = scene.place.marked(1900)
     scene.kept["stream"] = _method(scene, "stream")(sql, ("a",), **scene.place.differences.streamed(100), **keywords)
 

@@ -107,17 +107,17 @@ def test_copies_in_are_whole_beside_queries(place: Place, shell: Shell) -> None:
 
 
 def test_streams_beside_queries_leave_the_connection_idle(place: Place, shell: Shell) -> None:
-    keywords = place.differences.kept_on_server
+    keywords = place.differences.server_cursor_keywords
     run(place, shell, streams(place, 15, "a", **keywords), asks(place, 200), asks(place, 200, "others"))
 
 
 def test_streams_overlap(place: Place, shell: Shell) -> None:
-    keywords = place.differences.kept_on_server
+    keywords = place.differences.server_cursor_keywords
     run(place, shell, *(streams(place, 10, name, **keywords) for name in "abc"))
 
 
 def test_what_is_written_beside_a_stream_that_is_left_stays(place: Place, shell: Shell) -> None:
-    keywords = place.differences.kept_on_server
+    keywords = place.differences.server_cursor_keywords
 
     async def leaves(conn: Any) -> None:
         for k in range(20):
@@ -143,7 +143,7 @@ def test_what_is_written_beside_a_stream_that_is_left_stays(place: Place, shell:
 # Not PostgreSQL and CUBRID: others wait there for the end of a stream, or are refused.
 @pytest.mark.parametrize("place", ["mariadb", "mysql", "informix"], indirect=True)
 def test_a_stream_in_autocommit_outlives_the_commits_of_others(place: Place, shell: Shell) -> None:
-    keywords = place.differences.kept_on_server
+    keywords = place.differences.server_cursor_keywords
 
     async def test() -> None:
         async with shared(place, shell) as conn:
@@ -171,7 +171,7 @@ def pipelines(place: Place, times: int, name: str) -> Work:
 
 
 def test_pipelines_and_streams_end(place: Place, shell: Shell) -> None:
-    keywords = place.differences.kept_on_server
+    keywords = place.differences.server_cursor_keywords
     works = [pipelines(place, 60, "a"), pipelines(place, 60, "b")]
     run(place, shell, *works, streams(place, 12, "c", **keywords), streams(place, 12, "d", **keywords))
 

@@ -158,7 +158,7 @@ def add_profile(commands: Any) -> None:
     )
 
 
-def profile_options(args: argparse.Namespace) -> profile.Options:
+def profile_options(args: argparse.Namespace) -> profile.ProfileOptions:
     """What the command line asks for. Raises UsageError."""
     parts = {name: getattr(args, name) for name in ("host", "port", "user", "password", "dbname")}
     url = args.url
@@ -179,7 +179,7 @@ def profile_options(args: argparse.Namespace) -> profile.Options:
     for option in ("iterations", "rows", "fetch_size"):
         if getattr(args, option) is not None:
             at_least_one(f"--{option.replace('_', '-')}", getattr(args, option))
-    return profile.Options(
+    return profile.ProfileOptions(
         operation=args.kind,
         database=database,
         out=args.out,

@@ -48,7 +48,7 @@ class Differences:
         return {keyword: rows * each}
 
     @property
-    def kept_on_server(self) -> dict[str, Any]:
+    def server_cursor_keywords(self) -> dict[str, Any]:
         """The keywords of ``stream()`` for one that leaves the connection to other statements."""
         return {"on_server": True} if self.supports_streams_on_server else {}
 

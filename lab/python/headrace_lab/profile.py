@@ -34,7 +34,7 @@ INTERVAL_S: Final = 0.0002
 
 
 @dataclass(frozen=True)
-class Options:
+class ProfileOptions:
     """What is profiled."""
 
     operation: str
@@ -57,7 +57,7 @@ class Options:
 class Client:
     """A connection, and a table of its own."""
 
-    def __init__(self, conn: Any, differences: Differences, options: Options) -> None:
+    def __init__(self, conn: Any, differences: Differences, options: ProfileOptions) -> None:
         self.conn = conn
         self.cursor = conn.cursor()
         self.options = options
@@ -137,7 +137,7 @@ class Client:
                 pass
 
 
-def profile(options: Options) -> None:
+def profile(options: ProfileOptions) -> None:
     """Executes the operation, and writes the profile.
 
     Raises:

@@ -13,7 +13,7 @@ import headrace.testing
 from headrace.testing import MariaDBServer, MysqldServer, PostgresServer
 from headrace_lab.databases import informix
 from headrace_lab.iibench.bench import Bench
-from headrace_lab.iibench.options import Options
+from headrace_lab.iibench.options import BenchmarkOptions
 
 _numbers = itertools.count(1)
 
@@ -67,7 +67,7 @@ def bench(url: str, watch: Callable[[dict[str, Any]], None] = lambda what: None,
     given = {"setup": True, "cleanup": True, "table_name": f"purchases_{next(_numbers)}"}
     if not options.get("step"):
         given["rows_per_commit"] = 100
-    right = Bench(Options(url=url, **{**given, **options}), told.append, watch).run()
+    right = Bench(BenchmarkOptions(url=url, **{**given, **options}), told.append, watch).run()
     return Ran(right, told)
 
 

@@ -11,7 +11,7 @@ from headrace.testing import MariaDBServer
 from headrace_lab.cli import main
 from headrace_lab.iibench import cells, report, runs
 from headrace_lab.iibench.bench import combinations
-from headrace_lab.iibench.options import CELLS, OptionError, Options
+from headrace_lab.iibench.options import CELLS, BenchmarkOptions, OptionError
 
 
 def step(cell: str, rate: float, waits: float, unfed: float) -> dict[str, Any]:
@@ -72,17 +72,17 @@ def test_without_cells_there_is_no_table_of_them() -> None:
 
 
 def test_every_cell_has_options_of_its_own() -> None:
-    made = dict(Options(cells="all").in_cells())
+    made = dict(BenchmarkOptions(cells="all").in_cells())
     assert list(made) == list(CELLS) == ["1000/0", "100/0", "1000/3", "100/3", "50/3", "5/3"]
     five = made["5/3"]
     assert (five.rows_per_commit, five.num_secondary_indexes, five.secondary_at_start) == (5, 3, True)
     assert (made["1000/0"].num_secondary_indexes, made["1000/0"].secondary_at_start) == (0, False)
     assert all(options.max_rows % options.rows_per_commit == 0 for options in made.values())
-    assert Options().in_cells() == [("", Options())]
+    assert BenchmarkOptions().in_cells() == [("", BenchmarkOptions())]
 
 
 def test_rounds_are_in_turn_within_a_cell() -> None:
-    options = Options(cells="5/3,50/3", client="overlap,pregen", rounds=2, cell_rows=100)
+    options = BenchmarkOptions(cells="5/3,50/3", client="overlap,pregen", rounds=2, cell_rows=100)
     names = [(c.cell, c.client, c.round) for c in combinations(options)]
     assert names[:4] == [("5/3", "overlap", 0), ("5/3", "pregen", 0), ("5/3", "overlap", 1), ("5/3", "pregen", 1)]
     assert len(names) == 8
@@ -99,7 +99,7 @@ def test_rounds_are_in_turn_within_a_cell() -> None:
 )
 def test_cells_that_make_no_sense_are_refused(wrong: dict[str, Any], problem: str) -> None:
     with pytest.raises(OptionError, match=problem):
-        Options(**wrong).in_cells()
+        BenchmarkOptions(**wrong).in_cells()
 
 
 def test_the_command_prints_the_whole_table(

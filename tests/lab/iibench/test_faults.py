@@ -23,7 +23,7 @@ from headrace.testing import MariaDBServer, PostgresServer
 from headrace_lab.cli import main
 from headrace_lab.iibench import crew, page, runs, sessions
 from headrace_lab.iibench.databases import load
-from headrace_lab.iibench.options import Options
+from headrace_lab.iibench.options import BenchmarkOptions
 
 from .conftest import Ran, bench
 
@@ -36,7 +36,7 @@ def table(server: PostgresServer, *statements: str) -> Iterator[headrace.Connect
     """A table made beforehand, to which something was done."""
     with headrace.connect(server.url, autocommit=True) as conn:
         conn.execute(f"DROP TABLE IF EXISTS {TABLE}")
-        for statement in (*load("postgresql").create_table(TABLE, Options()), *statements):
+        for statement in (*load("postgresql").create_table(TABLE, BenchmarkOptions()), *statements):
             conn.execute(statement)
         yield conn
         conn.execute(f"DROP TABLE IF EXISTS {TABLE}")
@@ -112,7 +112,7 @@ def test_mariadbs_deadlocks_are_tried_again(mariadb: MariaDBServer, driver: str)
     with headrace.mysql.connect(mariadb.socket_url, autocommit=True) as conn:
         for statement in (
             f"DROP TABLE IF EXISTS {TABLE}",
-            *load("mariadb").create_table(TABLE, Options()),
+            *load("mariadb").create_table(TABLE, BenchmarkOptions()),
             "CREATE OR REPLACE SEQUENCE attempts",
             f"CREATE TRIGGER fail BEFORE INSERT ON {TABLE} FOR EACH ROW IF NEXTVAL(attempts) % 350 = 0 THEN "
             "SIGNAL SQLSTATE '40001' SET MYSQL_ERRNO = 1213; END IF",
@@ -460,7 +460,7 @@ def test_rows_lost_behind_a_deleters_back_end_the_run(server: PostgresServer, mo
 def test_lock_timeouts_are_tried_again_whoever_reports_them(mariadb: MariaDBServer, driver: str, strategy: str) -> None:
     with headrace.mysql.connect(mariadb.socket_url, autocommit=True) as conn:
         conn.executescript("DROP TABLE IF EXISTS held")
-        (made,) = load("mariadb").create_table("held", Options())
+        (made,) = load("mariadb").create_table("held", BenchmarkOptions())
         conn.executescript(made)
         conn.executescript("SET GLOBAL innodb_lock_wait_timeout = 1")
         try:
@@ -498,7 +498,7 @@ def test_half_a_batch_is_not_there_twice_when_it_is_tried_again(mariadb: MariaDB
     """These drivers make several statements of a thousand rows, and a lock timeout undoes only one of them."""
     with headrace.mysql.connect(mariadb.socket_url, autocommit=True) as conn:
         conn.executescript("DROP TABLE IF EXISTS half")
-        (made,) = load("mariadb").create_table("half", Options())
+        (made,) = load("mariadb").create_table("half", BenchmarkOptions())
         conn.executescript(made)
         conn.executescript(
             "CREATE TRIGGER refuse BEFORE INSERT ON half FOR EACH ROW "

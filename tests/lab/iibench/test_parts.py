@@ -14,7 +14,7 @@ from headrace_lab._iibench import Histogram
 from headrace_lab.iibench import measure
 from headrace_lab.iibench.counters import Counters
 from headrace_lab.iibench.measure import Recorder
-from headrace_lab.iibench.options import LEAST, LEFT_OUT, OptionError, Options, parse
+from headrace_lab.iibench.options import LEAST, LEFT_OUT, BenchmarkOptions, OptionError, parse
 from headrace_lab.iibench.schedule import Schedule
 from headrace_lab.iibench.steps import plan
 from headrace_lab.iibench.verdict import Verdict
@@ -32,13 +32,13 @@ name_ts name_price name_prod name_data
 
 
 def test_every_option_of_iibench_py_is_here_or_has_a_reason_not_to_be() -> None:
-    ours = set(Options.__dataclass_fields__)
+    ours = set(BenchmarkOptions.__dataclass_fields__)
     assert not ours & set(LEFT_OUT)
     assert [name for name in THEIRS if name not in ours and name not in LEFT_OUT] == []
 
 
 def test_the_defaults_are_those_of_iibench_py() -> None:
-    o = Options()
+    o = BenchmarkOptions()
     assert (o.max_rows, o.rows_per_commit, o.seed) == (10_000, 1_000, 3221223452)
     assert (o.cashregisters, o.products, o.customers, o.max_price) == (1_000, 10_000, 100_000, 500)
     assert (o.data_length_min, o.data_length_max, o.data_random_pct) == (10, 10, 50)
@@ -46,10 +46,10 @@ def test_the_defaults_are_those_of_iibench_py() -> None:
 
 
 def test_a_command_line_says_what_the_options_hold() -> None:
-    assert parse([]) == Options()
+    assert parse([]) == BenchmarkOptions()
     given = parse(["--max-rows", "500", "--rows-per-commit", "5", "--delete-per-insert", "--client", "inline,pregen"])
-    assert given == Options(max_rows=500, rows_per_commit=5, delete_per_insert=True, client="inline,pregen")
-    assert Options.from_json(given.to_json()) == given
+    assert given == BenchmarkOptions(max_rows=500, rows_per_commit=5, delete_per_insert=True, client="inline,pregen")
+    assert BenchmarkOptions.from_json(given.to_json()) == given
 
 
 @pytest.mark.parametrize(
@@ -93,23 +93,25 @@ def test_a_command_line_says_what_the_options_hold() -> None:
 )
 def test_options_that_make_no_sense_are_refused(wrong: dict[str, Any], problem: str) -> None:
     with pytest.raises(OptionError, match=problem):
-        Options(**wrong)
+        BenchmarkOptions(**wrong)
 
 
 def test_every_number_has_a_least_value() -> None:
     numbers = {
         n
-        for n, f in Options.__dataclass_fields__.items()
+        for n, f in BenchmarkOptions.__dataclass_fields__.items()
         if isinstance(f.default, (int, float)) and f.default is not True
     }
-    booleans = {n for n, f in Options.__dataclass_fields__.items() if isinstance(f.default, bool)}
+    booleans = {n for n, f in BenchmarkOptions.__dataclass_fields__.items() if isinstance(f.default, bool)}
     by_choice = {"num_secondary_indexes", "unique_checks", "bulk_load"}
     by_generator = {n for n in numbers if n.startswith(("data_", "cash", "products", "customers", "max_price"))}
     assert numbers - booleans - by_choice - by_generator - set(LEAST) == set()
 
 
 def test_steps_by_name_are_those_of_iibench() -> None:
-    steps = {s.name: s for s in plan(Options(step="all", load_rows=1_000_000, more_rows=100_000, step_seconds=9))}
+    steps = {
+        s.name: s for s in plan(BenchmarkOptions(step="all", load_rows=1_000_000, more_rows=100_000, step_seconds=9))
+    }
     assert list(steps) == ["l.i0", "l.x", "l.i1", "l.i2", "qr100", "qr500", "qr1000", "qp100", "qp500", "qp1000"]
     assert (steps["l.i0"].rows, steps["l.i0"].rows_per_commit, steps["l.i0"].deletes) == (1_000_000, 100, False)
     assert (steps["l.x"].rows, steps["l.x"].indexes_before) == (100, True)
@@ -121,7 +123,7 @@ def test_steps_by_name_are_those_of_iibench() -> None:
 
 
 def test_the_rows_of_a_table_are_divided_among_its_clients() -> None:
-    steps = plan(Options(step="l.i0,l.i1", load_rows=1_000_000, more_rows=100_000, clients=4, tables=2))
+    steps = plan(BenchmarkOptions(step="l.i0,l.i1", load_rows=1_000_000, more_rows=100_000, clients=4, tables=2))
     assert [(s.name, s.rows) for s in steps] == [("l.i0", 500_000), ("l.i1", 40_000)]
 
 
@@ -236,7 +238,7 @@ def test_an_operation_belongs_to_the_second_in_which_it_ends_and_none_is_lost() 
 
 def test_an_empty_table_is_found_out_not_stumbled_over() -> None:
     empty = (0, None, None, None, None, None, None, None, None, None, None)
-    proof = verify(Options(), {"t": [Share(0, inserted=10)]}, {"t": empty}, {"t": empty})
+    proof = verify(BenchmarkOptions(), {"t": [Share(0, inserted=10)]}, {"t": empty}, {"t": empty})
     assert not proof.right
     assert "t: rows: expected 10, found 0" in proof.to_json()["wrong"]
 

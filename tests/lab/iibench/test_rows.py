@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from headrace_lab._iibench import IibenchRows
-from headrace_lab.iibench.options import Options
+from headrace_lab.iibench.options import BenchmarkOptions
 from headrace_lab.iibench.producer import firsts, made_here, maker
 from headrace_lab.iibench.reference import PythonRows, output
 from long import times
@@ -49,7 +49,7 @@ SHAPES = st.fixed_dictionaries({
 @settings(max_examples=times(30), deadline=None)
 @given(SHAPES, st.integers(0, 100), st.integers(0, 2**47))
 def test_both_implementations_make_the_same_rows(shape: dict[str, int], stream: int, first: int) -> None:
-    options = Options(**shape)
+    options = BenchmarkOptions(**shape)
     native, python = options.rows(stream), PythonRows.__new__(PythonRows)
     python.options, python.key = options, output(options.seed, stream)
     python.noise = Noise(options.seed)  # type: ignore[assignment]
@@ -123,7 +123,7 @@ def test_rows_that_cannot_be_made_are_refused(wrong: dict[str, int], problem: st
 def test_small_blocks_made_together_are_those_made_one_by_one(
     strategy: str, count: int, blocks: int, binary: bool
 ) -> None:
-    how = (Options(), 3, strategy, "INSERT ", binary)
+    how = (BenchmarkOptions(), 3, strategy, "INSERT ", binary)
     alone = list(map(maker(*how, count), firsts(7, count, blocks)))
     assert len(alone) == blocks
     assert list(made_here(*how, 7, count, blocks)) == alone

@@ -11,7 +11,7 @@ import headrace
 from headrace.testing import MariaDBServer, PostgresServer
 from headrace_lab.iibench.bench import Bench
 from headrace_lab.iibench.databases import load
-from headrace_lab.iibench.options import Options
+from headrace_lab.iibench.options import BenchmarkOptions
 from long import times
 
 from .conftest import Ran, bench
@@ -95,7 +95,7 @@ def test_rocksdb_loads_past_the_memtable_and_nothing_is_missing(rocksdb: MariaDB
 
 def test_a_server_of_the_benchs_own_is_watched_whatever_it_says_of_itself() -> None:
     told: list[dict[str, Any]] = []
-    options = Options(database="informix", max_rows=40_000, rows_per_commit=500)
+    options = BenchmarkOptions(database="informix", max_rows=40_000, rows_per_commit=500)
     assert Bench(options, told.append, lambda what: None).run()
     (step,) = [what for what in told if what["type"] == "step"]
     assert step["server"]["cpu_us"] > 0
@@ -167,11 +167,14 @@ PLANS = {"postgresql": ("server", "ANALYZE plans", "plans_{}"), "mariadb": ("mar
 def test_queries_are_answered_by_the_index_they_are_meant_for(request: pytest.FixtureRequest, name: str) -> None:
     fixture, analyze, in_plan = PLANS[name]
     database = load(name)
-    statements = [*database.create_table("plans", Options()), *database.create_indexes("plans", Options())]
+    statements = [
+        *database.create_table("plans", BenchmarkOptions()),
+        *database.create_indexes("plans", BenchmarkOptions()),
+    ]
     with headrace.connect(request.getfixturevalue(fixture).socket_url, autocommit=True) as conn:
         for statement in (database.drop_table("plans"), *statements):
             conn.executescript(statement)
-        conn.executescript(database.insert_head("plans") + Options().rows(0).values("", 0, 5_000))
+        conn.executescript(database.insert_head("plans") + BenchmarkOptions().rows(0).values("", 0, 5_000))
         conn.executescript(analyze)
         for index in ("marketsegment", "registersegment", "pdc"):
             query = database.range_query("plans", index, "5", 10)
@@ -199,7 +202,9 @@ def test_deleters_keep_up_with_clients_whose_keys_are_not_in_order(postgres: Run
 def test_partitions_have_as_many_keys_as_come_to_it(postgres: Run, maria: Run) -> None:
     for bench_of in (postgres, maria):
         assert bench_of(driver="headrace", max_rows=2_000, num_partitions=4).right
-    made = list(load("mariadb").create_table("t", Options(num_partitions=4, max_rows=10_000, clients=2, tables=4)))
+    made = list(
+        load("mariadb").create_table("t", BenchmarkOptions(num_partitions=4, max_rows=10_000, clients=2, tables=4))
+    )
     assert "PARTITION p3 VALUES LESS THAN (3750)" in made[0]
 
 

@@ -17,7 +17,7 @@ from .crew import Crew, Failed, Member
 from .databases.base import Facts
 from .host import Host, folder_bytes
 from .job import Job, fault_of
-from .options import Options, split
+from .options import BenchmarkOptions, split
 from .results import StepResult
 from .steps import Step, plan
 from .verify import Row, Share, verify
@@ -35,7 +35,7 @@ class Combination:
     strategy: str
     round: int
     cell: str
-    options: Options
+    options: BenchmarkOptions
     """Those of the cell."""
 
     @property
@@ -44,7 +44,7 @@ class Combination:
         return " ".join(filter(None, (self.cell, self.driver, self.client, self.strategy)))
 
 
-def combinations(options: Options) -> list[Combination]:
+def combinations(options: BenchmarkOptions) -> list[Combination]:
     """All runs, cell by cell, the rounds in turn: A B C A B C."""
     strategies = split(options.insert_with) or [databases.load(options.database).strategy]
     each = itertools.product(split(options.driver), strategies, split(options.client))
@@ -63,7 +63,7 @@ class Bench:
     ``tell`` gets what stands in the file of results, ``watch`` what goes on, a few times a second.
     """
 
-    def __init__(self, options: Options, tell: Tell, watch: Callable[[dict[str, Any]], None]) -> None:
+    def __init__(self, options: BenchmarkOptions, tell: Tell, watch: Callable[[dict[str, Any]], None]) -> None:
         self.options = options
         self.tell = tell
         self.watch = watch

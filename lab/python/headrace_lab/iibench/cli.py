@@ -17,7 +17,7 @@ from . import options as o
 from . import runs as runs_of
 from .bench import Bench
 from .live import watching
-from .options import OptionError, Options, split
+from .options import BenchmarkOptions, OptionError, split
 
 __all__ = ["lay_over", "run"]
 
@@ -25,7 +25,7 @@ FOLDER: Final = Path("build/iibench")
 """Where results go."""
 
 
-def check_names(options: Options) -> None:
+def check_names(options: BenchmarkOptions) -> None:
     """Raises OptionError where a database does not have the drivers asked for, a driver not the strategies, or where a
     cell and the other options make no sense together."""
     if options.database not in DIFFERENCES:

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeVar
 
 from .counters import Counters
 from .measure import Recorder
-from .options import Options
+from .options import BenchmarkOptions
 from .sessions.base import BenchmarkSession, Fault
 from .steps import Step
 
@@ -42,7 +42,7 @@ class Job:
     highest: int
     """The highest key at the start."""
     counters: str
-    options: Options
+    options: BenchmarkOptions
     step: Step
     loading: bool = False
     """Whether there is no secondary index to keep, and no deleter or querier."""
@@ -54,7 +54,7 @@ class Job:
     @classmethod
     def from_json(cls, values: dict[str, Any]) -> Job:
         """The inverse of :meth:`to_json`."""
-        options, step = Options.from_json(values.pop("options")), Step(**values.pop("step"))
+        options, step = BenchmarkOptions.from_json(values.pop("options")), Step(**values.pop("step"))
         return cls(options=options, step=step, **values)
 
 

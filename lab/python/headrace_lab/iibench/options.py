@@ -46,7 +46,7 @@ def _group(name: str, *, default: Any, help: str, **more: Any) -> Any:
 
 
 @dataclass(frozen=True)
-class Options:
+class BenchmarkOptions:
     """Every option, by the name that it has on the command line. The defaults are iibench.py's, where it has them."""
 
     # what to run
@@ -283,14 +283,14 @@ class Options:
             data_random_percent=self.data_random_pct,
         )
 
-    def in_cells(self) -> list[tuple[str, Options]]:
+    def in_cells(self) -> list[tuple[str, BenchmarkOptions]]:
         """The options of each cell by its name; without cells these, without a name. Raises OptionError."""
         if not self.cells:
             return [("", self)]
         names = list(CELLS) if "all" in split(self.cells) else split(self.cells)
         return [(name, self.of_cell(name)) for name in names]
 
-    def of_cell(self, name: str) -> Options:
+    def of_cell(self, name: str) -> BenchmarkOptions:
         """The options of a cell. Raises OptionError where they make no sense."""
         count, _, indexes = name.partition("/")
         return dataclasses.replace(
@@ -309,7 +309,7 @@ class Options:
         return dataclasses.asdict(self)
 
     @classmethod
-    def from_json(cls, values: dict[str, Any]) -> Options:
+    def from_json(cls, values: dict[str, Any]) -> BenchmarkOptions:
         """The inverse of :meth:`to_json`."""
         made: dict[str, Any] = {n: tuple(value) if isinstance(value, list) else value for n, value in values.items()}
         return cls(**made)
@@ -340,7 +340,7 @@ SETTLED: Final = {
 """What named steps and cells settle by themselves: it cannot be asked for beside them."""
 NEEDS: Final = {"step": ("load_rows", "more_rows", "step_seconds", "settle_seconds"), "cells": ("cell_rows",)}
 """What has a meaning for them alone."""
-DEFAULTS: Final = {each.name: each.default for each in dataclasses.fields(Options)}
+DEFAULTS: Final = {each.name: each.default for each in dataclasses.fields(BenchmarkOptions)}
 
 LEFT_OUT: Final = {
     "initial_size": "rows that are there already are counted at the start",
@@ -382,7 +382,7 @@ def add_parser(commands: Any) -> None:
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Every option, in its group."""
     groups: dict[str, Any] = {}
-    for each in dataclasses.fields(Options):
+    for each in dataclasses.fields(BenchmarkOptions):
         kind = each.metadata["group"]
         group = groups.setdefault(kind, parser.add_argument_group(kind))
         help_text = each.metadata["help"].replace("%", "%%")
@@ -399,18 +399,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             )
 
 
-def from_arguments(args: argparse.Namespace) -> Options:
+def from_arguments(args: argparse.Namespace) -> BenchmarkOptions:
     """The options that a command line gives. Raises OptionError."""
-    given = {each.name: getattr(args, each.name) for each in dataclasses.fields(Options)}
+    given = {each.name: getattr(args, each.name) for each in dataclasses.fields(BenchmarkOptions)}
     try:
         asked = None if given["database"] == DEFAULTS["database"] else given["database"]
         given["database"] = of_url(given["url"], asked)
     except ValueError as error:
         raise OptionError(str(error)) from None
-    return Options.from_json(given)
+    return BenchmarkOptions.from_json(given)
 
 
-def parse(arguments: Sequence[str]) -> Options:
+def parse(arguments: Sequence[str]) -> BenchmarkOptions:
     """The options of a command line. Raises OptionError, and SystemExit where it cannot be read at all."""
     parser = argparse.ArgumentParser(prog="headrace iibench")
     add_arguments(parser)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
-from .options import Options
+from .options import BenchmarkOptions
 from .reference import PythonRows
 from .sessions.base import make_block
 
@@ -29,7 +29,7 @@ Some = Callable[[int], list[Any]]
 """Makes several blocks, the first of which begins with a row."""
 
 
-def maker(options: Options, stream: int, strategy: str, head: str, binary: bool, count: int) -> Make:
+def maker(options: BenchmarkOptions, stream: int, strategy: str, head: str, binary: bool, count: int) -> Make:
     """What makes blocks of ``count`` rows of a client."""
     if options.generator == "python":
         slow = PythonRows(options, stream)
@@ -47,13 +47,13 @@ def together(count: int) -> int:
     return max(1, MADE_TOGETHER // count)
 
 
-def makes_together(options: Options, strategy: str, count: int) -> bool:
+def makes_together(options: BenchmarkOptions, strategy: str, count: int) -> bool:
     """Whether :func:`made_here` makes several blocks of ``count`` rows at a time."""
     return options.generator != "python" and strategy == "text" and together(count) > 1
 
 
 def made_here(
-    options: Options,
+    options: BenchmarkOptions,
     stream: int,
     strategy: str,
     head: str,
@@ -88,7 +88,9 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _produce(out: Any, options: Options, stream: int, strategy: str, head: str, binary: bool, numbers: Any) -> None:
+def _produce(
+    out: Any, options: BenchmarkOptions, stream: int, strategy: str, head: str, binary: bool, numbers: Any
+) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
     first, count, blocks = numbers
     make = maker(options, stream, strategy, head, binary, count)
@@ -99,7 +101,14 @@ def _produce(out: Any, options: Options, stream: int, strategy: str, head: str, 
 
 @contextmanager
 def made_elsewhere(
-    options: Options, stream: int, strategy: str, head: str, binary: bool, first: int, count: int, blocks: int | None
+    options: BenchmarkOptions,
+    stream: int,
+    strategy: str,
+    head: str,
+    binary: bool,
+    first: int,
+    count: int,
+    blocks: int | None,
 ) -> Iterator[Iterator[Any]]:
     """The blocks, made by a process of their own."""
     # Not a fork: what it is forked from has a connection, and a child would have its random state.

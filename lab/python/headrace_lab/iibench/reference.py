@@ -11,7 +11,7 @@ from __future__ import annotations
 import datetime as dt
 from typing import Any, Final
 
-from .options import Options
+from .options import BenchmarkOptions
 
 _MASK: Final = (1 << 64) - 1
 _LOW: Final = (1 << 32) - 1
@@ -50,7 +50,7 @@ def noise(seed: int) -> str:
 class PythonRows:
     """The rows of a stream, made one by one."""
 
-    def __init__(self, options: Options, stream: int) -> None:
+    def __init__(self, options: BenchmarkOptions, stream: int) -> None:
         self.options = options
         self.key = output(options.seed, stream)
         self.noise = noise(options.seed) if options.data_random_pct else ""

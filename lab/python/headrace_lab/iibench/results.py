@@ -12,7 +12,7 @@ from headrace_lab._iibench import Histogram
 from .crew import Member
 from .host import Usage
 from .job import Job
-from .options import Options
+from .options import BenchmarkOptions
 from .steps import Step
 from .verdict import Verdict
 
@@ -92,7 +92,7 @@ def shares(seconds: Sequence[Second]) -> dict[str, float | None]:
 class StepResult:
     """Takes what the processes of a step tell, and makes figures of it."""
 
-    def __init__(self, step: Step, options: Options, mode: str) -> None:
+    def __init__(self, step: Step, options: BenchmarkOptions, mode: str) -> None:
         self.step = step
         self.options = options
         self.mode = mode

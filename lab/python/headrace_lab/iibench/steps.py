@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import Final
 
-from .options import STEPS, Options, split
+from .options import STEPS, BenchmarkOptions, split
 
 SETTLE_SECONDS: Final = 60.0
 """Rest after l.i2, to which comes a second for each million rows."""
@@ -42,7 +42,7 @@ class Step:
     htap: float = 0.0
 
 
-def plan(options: Options, cell: str = "") -> list[Step]:
+def plan(options: BenchmarkOptions, cell: str = "") -> list[Step]:
     """The steps that the options ask for, in order; ``cell`` is the name of the one that they describe."""
     if not options.step:
         return [
@@ -67,13 +67,13 @@ def plan(options: Options, cell: str = "") -> list[Step]:
     return [named(name, options) for name in names]
 
 
-def share(rows: int, options: Options, block: int) -> int:
+def share(rows: int, options: BenchmarkOptions, block: int) -> int:
     """The rows of one client, rounded to whole blocks, of a number that is meant for each table."""
     each = rows * options.tables // options.clients
     return max(block, each // block * block)
 
 
-def named(name: str, options: Options) -> Step:
+def named(name: str, options: BenchmarkOptions) -> Step:
     """A step of iiBench by its name."""
     if name == "l.i0":
         return Step(name, rows=share(options.load_rows, options, BLOCK_L_I0), rows_per_commit=BLOCK_L_I0)

@@ -6,7 +6,7 @@ import datetime as dt
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from .options import Options
+from .options import BenchmarkOptions
 from .reference import ROWS_PER_SECOND
 
 
@@ -80,7 +80,9 @@ def seconds(row: int) -> int:
     return whole * (whole - 1) // 2 * ROWS_PER_SECOND + whole * rest
 
 
-def verify(options: Options, shares: dict[str, list[Share]], before: dict[str, Row], after: dict[str, Row]) -> Proof:
+def verify(
+    options: BenchmarkOptions, shares: dict[str, list[Share]], before: dict[str, Row], after: dict[str, Row]
+) -> Proof:
     """Compares each table. ``before`` and ``after`` are what :meth:`BenchmarkDatabase.check` had for it."""
     proof = Proof()
     checksum = 0

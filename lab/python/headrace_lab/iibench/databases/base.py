@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from ..options import Options
+from ..options import BenchmarkOptions
 
 COLUMNS: Final = ("dateandtime", "cashregisterid", "customerid", "productid", "price", "data")
 """Columns that rows have values for, in the order in which they are inserted."""
@@ -76,7 +76,7 @@ class BenchmarkDatabase(ABC):
     """The seconds from the first row's time to those of all rows, added up; empty without a function for it."""
 
     @abstractmethod
-    def start(self, options: Options) -> AbstractContextManager[Started]:
+    def start(self, options: BenchmarkOptions) -> AbstractContextManager[Started]:
         """Starts a server for the benchmark alone. Raises ServerUnavailable."""
 
     @abstractmethod
@@ -84,11 +84,11 @@ class BenchmarkDatabase(ABC):
         """What the server reports of itself."""
 
     @abstractmethod
-    def create_table(self, table: str, options: Options) -> Iterator[str]:
+    def create_table(self, table: str, options: BenchmarkOptions) -> Iterator[str]:
         """The statements that make a table, without secondary indexes."""
 
     @abstractmethod
-    def create_indexes(self, table: str, options: Options) -> Iterator[str]:
+    def create_indexes(self, table: str, options: BenchmarkOptions) -> Iterator[str]:
         """The statements that build the secondary indexes of a table that may have rows."""
 
     @abstractmethod
@@ -100,11 +100,11 @@ class BenchmarkDatabase(ABC):
         begins with :attr:`thread_names`. Nothing where it cannot be known."""
         return ""
 
-    def session(self, options: Options, loading: bool) -> Iterator[str]:
+    def session(self, options: BenchmarkOptions, loading: bool) -> Iterator[str]:
         """Statements for a connection that inserts; ``loading`` where there is no secondary index to keep."""
         yield from ()
 
-    def session_end(self, options: Options, loading: bool) -> Iterator[str]:
+    def session_end(self, options: BenchmarkOptions, loading: bool) -> Iterator[str]:
         """Statements for such a connection when it has inserted everything."""
         yield from ()
 

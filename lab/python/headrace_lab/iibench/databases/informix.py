@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ...databases import informix
-from ..options import Options
+from ..options import BenchmarkOptions
 from . import base
 from .base import COLUMNS, INDEXES, KEY, NO_ENGINES, Ask, Facts, Started
 
@@ -38,7 +38,7 @@ class InformixDatabase(base.BenchmarkDatabase):
     sums_of_data = f"SUM(LENGTH(data)), SUM(DECODE(SUBSTR(data, LENGTH(data), 1), {CODES}))"
 
     @contextmanager
-    def start(self, options: Options) -> Iterator[Started]:
+    def start(self, options: BenchmarkOptions) -> Iterator[Started]:
         with informix.start() as (url, pid):
             yield Started(url, pid, None)
 
@@ -46,14 +46,14 @@ class InformixDatabase(base.BenchmarkDatabase):
         found = ask("SELECT DBINFO('version', 'full') FROM systables WHERE tabid = 1")
         return Facts(version=str(found[0][0]).strip(), settings={}, pid=None, data_dir=None)
 
-    def create_table(self, table: str, options: Options) -> Iterator[str]:
+    def create_table(self, table: str, options: BenchmarkOptions) -> Iterator[str]:
         yield (
             f"CREATE TABLE {table} ({KEY} BIGSERIAL NOT NULL PRIMARY KEY, dateandtime DATETIME YEAR TO SECOND, "
             "cashregisterid INT NOT NULL, customerid INT NOT NULL, productid INT NOT NULL, price INT NOT NULL, "
             "data LVARCHAR(4000))"
         )
 
-    def create_indexes(self, table: str, options: Options) -> Iterator[str]:
+    def create_indexes(self, table: str, options: BenchmarkOptions) -> Iterator[str]:
         for name in list(INDEXES)[: options.num_secondary_indexes]:
             yield f"CREATE INDEX {table}_{name} ON {table} ({', '.join(INDEXES[name])})"
 
@@ -70,7 +70,7 @@ class InformixDatabase(base.BenchmarkDatabase):
         """An INSERT of one row, with places for its values."""
         return f"{self.insert_head(table)}({', '.join('?' * len(COLUMNS))})"
 
-    def session(self, options: Options, loading: bool) -> Iterator[str]:
+    def session(self, options: BenchmarkOptions, loading: bool) -> Iterator[str]:
         yield f"SET LOCK MODE TO WAIT {LOCK_WAIT}"
 
     def settle(self, tables: list[str]) -> Iterator[str]:

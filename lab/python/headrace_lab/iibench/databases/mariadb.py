@@ -9,7 +9,7 @@ from pathlib import Path
 
 import headrace.testing
 
-from ..options import Options
+from ..options import BenchmarkOptions
 from . import base
 from .base import INDEXES, KEY, ORIGIN, Ask, Facts, Started
 
@@ -34,7 +34,7 @@ STARTED = {
 STARTED_ROCKSDB = {"rocksdb_block_cache_size": "1G", "rocksdb_flush_log_at_trx_commit": "2"}
 
 
-def given_settings(options: Options) -> dict[str, str]:
+def given_settings(options: BenchmarkOptions) -> dict[str, str]:
     """Those of the server that the command line gives."""
     parts = (setting.partition("=") for setting in options.server_setting)
     return {name.strip(): value.strip() for name, _, value in parts}
@@ -50,7 +50,7 @@ class MariaDBDatabase(base.BenchmarkDatabase):
     settings: tuple[str, ...] = SETTINGS
 
     @contextmanager
-    def start(self, options: Options) -> Iterator[Started]:
+    def start(self, options: BenchmarkOptions) -> Iterator[Started]:
         rocksdb = options.engine.lower() == "rocksdb"
         settings = STARTED | (STARTED_ROCKSDB if rocksdb else {})
         plugins = ["ha_rocksdb"] if rocksdb else []
@@ -70,7 +70,7 @@ class MariaDBDatabase(base.BenchmarkDatabase):
             data_dir=Path(found["datadir"]) if "datadir" in found else None,
         )
 
-    def create_table(self, table: str, options: Options) -> Iterator[str]:
+    def create_table(self, table: str, options: BenchmarkOptions) -> Iterator[str]:
         partitions = ""
         if options.num_partitions:
             parts = [
@@ -85,7 +85,7 @@ class MariaDBDatabase(base.BenchmarkDatabase):
             f"data varchar(4000), PRIMARY KEY ({KEY})) ENGINE={options.engine} {options.engine_options}{partitions}"
         )
 
-    def create_indexes(self, table: str, options: Options) -> Iterator[str]:
+    def create_indexes(self, table: str, options: BenchmarkOptions) -> Iterator[str]:
         wanted = list(INDEXES)[: options.num_secondary_indexes]
         each = [f"ADD INDEX {name} ({', '.join(INDEXES[name])})" for name in wanted]
         # As iiBench does it: InnoDB builds them in one pass, RocksDB one after the other.
@@ -99,16 +99,16 @@ class MariaDBDatabase(base.BenchmarkDatabase):
     def delete(self, table: str, rows: int, lowest: int) -> str:
         return f"DELETE FROM {table} WHERE {KEY} >= {lowest} ORDER BY {KEY} LIMIT {rows}"
 
-    def session(self, options: Options, loading: bool) -> Iterator[str]:
+    def session(self, options: BenchmarkOptions, loading: bool) -> Iterator[str]:
         yield f"SET SESSION unique_checks = {options.unique_checks}"
         if self.loads_in_bulk(options, loading):
             yield "SET SESSION rocksdb_bulk_load = 1"
 
-    def session_end(self, options: Options, loading: bool) -> Iterator[str]:
+    def session_end(self, options: BenchmarkOptions, loading: bool) -> Iterator[str]:
         if self.loads_in_bulk(options, loading):
             yield "SET SESSION rocksdb_bulk_load = 0"
 
-    def loads_in_bulk(self, options: Options, loading: bool) -> bool:
+    def loads_in_bulk(self, options: BenchmarkOptions, loading: bool) -> bool:
         """Whether rows are written past the memtable: in order of the key, so only where a table has one client."""
         rocksdb = options.engine.lower() == "rocksdb"
         return rocksdb and loading and bool(options.bulk_load) and options.clients <= options.tables

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from ...mysql import start_mysql
-from ..options import Options
+from ..options import BenchmarkOptions
 from . import mariadb
 from .base import Started
 
@@ -33,7 +33,7 @@ class MySQLDatabase(mariadb.MariaDBDatabase):
     )
 
     @contextmanager
-    def start(self, options: Options) -> Iterator[Started]:
+    def start(self, options: BenchmarkOptions) -> Iterator[Started]:
         with start_mysql(settings=STARTED | mariadb.given_settings(options)) as server:
             yield Started(server.socket_url, server.pid, server.data_dir)
 

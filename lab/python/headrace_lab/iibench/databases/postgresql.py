@@ -8,7 +8,7 @@ from pathlib import Path
 
 import headrace.testing
 
-from ..options import Options
+from ..options import BenchmarkOptions
 from . import base
 from .base import INDEXES, KEY, NO_ENGINES, ORIGIN, Ask, Facts, Started
 
@@ -39,7 +39,7 @@ class PostgreSQLDatabase(base.BenchmarkDatabase):
     sum_of_times = f"SUM(EXTRACT(EPOCH FROM dateandtime - TIMESTAMP '{ORIGIN}'))::bigint"
 
     @contextmanager
-    def start(self, options: Options) -> Iterator[Started]:
+    def start(self, options: BenchmarkOptions) -> Iterator[Started]:
         settings = dict(STARTED) | {
             name.strip(): value.strip() for name, _, value in (s.partition("=") for s in options.server_setting)
         }
@@ -58,7 +58,7 @@ class PostgreSQLDatabase(base.BenchmarkDatabase):
             data_dir=Path(found[0][0]) if found and found[0][0] else None,
         )
 
-    def create_table(self, table: str, options: Options) -> Iterator[str]:
+    def create_table(self, table: str, options: BenchmarkOptions) -> Iterator[str]:
         partitioned = f" PARTITION BY RANGE ({KEY})" if options.num_partitions else ""
         yield (
             f"CREATE TABLE {table} ({KEY} bigserial PRIMARY KEY, dateandtime timestamp without time zone, "
@@ -72,7 +72,7 @@ class PostgreSQLDatabase(base.BenchmarkDatabase):
             keys = f"FOR VALUES FROM ({low}) TO ({high})"
             yield f"CREATE TABLE {table}_p{n + 1} PARTITION OF {table} {keys} {options.engine_options}"
 
-    def create_indexes(self, table: str, options: Options) -> Iterator[str]:
+    def create_indexes(self, table: str, options: BenchmarkOptions) -> Iterator[str]:
         for name in list(INDEXES)[: options.num_secondary_indexes]:
             yield f"CREATE INDEX {table}_{name} ON {table} ({', '.join(INDEXES[name])})"
 
