@@ -8,7 +8,7 @@ use crate::console::totals::{Averages, totals};
 use crate::front::front_registry::{FrontRegistry, Service};
 use crate::gate::Gates;
 use crate::leaving::LeavingReceiver;
-use crate::lifecycle::Options;
+use crate::lifecycle::DaemonOptions;
 use crate::limits::LOGINS;
 use crate::lock;
 use crate::log;
@@ -53,7 +53,7 @@ pub struct Hub {
     /// What operators have ordered.
     pub gates: Gates,
     /// How it was started.
-    pub started: OnceLock<Options>,
+    pub started: OnceLock<DaemonOptions>,
     /// How the configuration is read again.
     pub reloading: Reloading,
     /// What is shown on the console of the last minute.

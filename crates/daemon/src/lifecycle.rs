@@ -32,7 +32,7 @@ use tokio::time::{interval, sleep_until, timeout, timeout_at};
 
 /// How the daemon is started.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct DaemonOptions {
     /// The configuration; without one only the servers that clients name are known.
     pub config: Option<PathBuf>,
     /// The folder of the sockets.
@@ -45,7 +45,7 @@ pub struct Options {
     pub takeover: bool,
 }
 
-impl Options {
+impl DaemonOptions {
     fn read(&self) -> Result<Config, String> {
         self.config.as_deref().map_or_else(|| Ok(Config::default()), Config::read)
     }
@@ -81,7 +81,7 @@ impl Drop for One {
 ///
 /// # Errors
 /// What keeps it from starting.
-pub async fn run(options: Options, bulk: Handle) -> Result<(), String> {
+pub async fn run(options: DaemonOptions, bulk: Handle) -> Result<(), String> {
     let config = options.read()?;
     // Lines that wait are written when this is dropped.
     let _written = log::start(config.daemon.log_level, config.daemon.log_format);
@@ -190,7 +190,7 @@ enum Next {
 
 /// A daemon that runs.
 struct Daemon {
-    options: Options,
+    options: DaemonOptions,
     hub: Arc<Hub>,
     served: Arc<Served>,
     place: Place,
@@ -446,7 +446,7 @@ fn access(config: &Config) -> Access {
     if config.users_by_number.is_empty() { Access::Own } else { Access::Everybody }
 }
 
-fn idle_exit(hub: &Hub, options: &Options) -> Option<Duration> {
+fn idle_exit(hub: &Hub, options: &DaemonOptions) -> Option<Duration> {
     let config = hub.config();
     // Clients of TCP cannot start a daemon that has ended.
     let by_default = if options.on_demand && config.daemon.listen.is_empty() { IDLE_EXIT } else { 0.0 };

@@ -1,7 +1,7 @@
 //! The program.
 
 use clap::Parser;
-use headrace_daemon::lifecycle::{Options, run};
+use headrace_daemon::lifecycle::{DaemonOptions, run};
 use headrace_daemon::place::default_folder;
 use rustix::process::{DumpableBehavior, Resource, Rlimit, getrlimit, set_dumpable_behavior, setrlimit};
 use std::io::Write as _;
@@ -36,7 +36,7 @@ fn main() -> ExitCode {
     let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
     let limit = getrlimit(Resource::Nofile);
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, maximum: limit.maximum });
-    let options = Options {
+    let options = DaemonOptions {
         // Another daemon that takes over may be started elsewhere.
         config: arguments.config.or_else(default_config).map(|path| std::path::absolute(&path).unwrap_or(path)),
         folder: arguments.folder.unwrap_or_else(default_folder),

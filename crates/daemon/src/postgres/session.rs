@@ -3,7 +3,7 @@
 mod borrowing;
 
 use super::pool::{Lent, Pool, PoolRequest};
-use super::relay::{Relay, Then};
+use super::relay::{Relay, RelayStep};
 use super::standbys::Standbys;
 use super::startup_replies::Settings;
 use crate::client::{Client, is_full};
@@ -358,7 +358,7 @@ impl ClientSession {
         if self.relay.parsed != parsed {
             self.hub.check_memory()?;
         }
-        Ok(then == Then::Terminate)
+        Ok(then == RelayStep::Terminate)
     }
 
     fn note_pin(&self) {

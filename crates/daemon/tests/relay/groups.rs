@@ -6,7 +6,7 @@ use crate::relay::described::{
     group_whose_statement_does_not_fit_is_passed_on_again_before_what_comes_after_it,
 };
 use crate::relay::{Pair, completed, is_parsed, replies, say, texts};
-use headrace_daemon::postgres::relay::{ATTEMPT_TRANSITIONS, Refused, SETTINGS_TRANSITIONS, TRANSITIONS, Then};
+use headrace_daemon::postgres::relay::{ATTEMPT_TRANSITIONS, Refused, RelayStep, SETTINGS_TRANSITIONS, TRANSITIONS};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{backend, frontend as client};
 use headrace_testkit::{assert_documented, assert_taken};
@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// A client with a statement that is called `a`.
 fn with_statement() -> Pair {
     let mut pair = Pair::new(&Arc::default());
-    assert_eq!(pair.client(&say().parse("a", "select 1").sync().0), Ok(Then::Wait));
+    assert_eq!(pair.client(&say().parse("a", "select 1").sync().0), Ok(RelayStep::Wait));
     pair.answer(&replies(b"1ZI"));
     pair.sent();
     pair.told();
@@ -30,7 +30,7 @@ fn query_ends_a_group_that_had_no_sync() {
         [(say().close("a"), &["select 2"][..], &b""[..]), (say().bind("a").execute(), &["B", "E", "select 2"], b"2DC")]
     {
         let mut pair = with_statement();
-        assert_eq!(pair.client(&said.query("select 2").0), Ok(Then::Wait));
+        assert_eq!(pair.client(&said.query("select 2").0), Ok(RelayStep::Wait));
         assert_eq!(texts(&pair.sent()), sent);
         pair.answer(&replies(&[reply, b"TDCZI"].concat()));
         assert!(pair.relay.is_settled(&pair.server));
@@ -46,14 +46,14 @@ fn error_without_a_sync_after_it_has_later_messages_skipped_too() {
     ] {
         let mut pair = with_statement();
         let said = [say().bind("a").execute().0, later.0].concat();
-        assert_eq!(pair.client(&said), Ok(Then::Wait));
+        assert_eq!(pair.client(&said), Ok(RelayStep::Wait));
         assert_eq!(texts(&pair.sent()), sent);
         pair.answer(&replies(b"E"));
         assert_eq!(pair.told(), replies(b"E"));
-        assert_eq!(pair.client(&say().parse("c", "select 3").query("select 4").0), Ok(Then::Wait));
+        assert_eq!(pair.client(&say().parse("c", "select 3").query("select 4").0), Ok(RelayStep::Wait));
         assert_eq!(pair.sent(), b"", "the server would skip it");
         assert!(!pair.relay.owes_nothing());
-        assert_eq!(pair.client(&say().sync().0), Ok(Then::Wait));
+        assert_eq!(pair.client(&say().sync().0), Ok(RelayStep::Wait));
         assert_eq!(pair.sent(), say().sync().0);
         pair.answer(&replies(b"ZI"));
         assert!(pair.relay.is_settled(&pair.server));
@@ -65,13 +65,13 @@ fn sync_that_a_copy_ignores_does_not_end_its_group() {
     for later in [say(), say().close("a")] {
         let mut pair = with_statement();
         let said = say().parse("", "copy t from stdin").bind("").execute().sync();
-        assert_eq!(pair.client(&[said.0, later.0].concat()), Ok(Then::Wait));
+        assert_eq!(pair.client(&[said.0, later.0].concat()), Ok(RelayStep::Wait));
         pair.sent();
         pair.answer(&replies(b"12G"));
-        assert_eq!(pair.client(&say().copy(b"1\n").0), Ok(Then::Wait));
+        assert_eq!(pair.client(&say().copy(b"1\n").0), Ok(RelayStep::Wait));
         assert!(!pair.relay.owes_nothing(), "the server waits for Sync");
         pair.sent();
-        assert_eq!(pair.client(&say().sync().0), Ok(Then::Wait));
+        assert_eq!(pair.client(&say().sync().0), Ok(RelayStep::Wait));
         assert_eq!(pair.sent(), say().sync().0);
         pair.answer(&replies(b"CZI"));
         assert!(pair.relay.is_settled(&pair.server));
@@ -81,9 +81,9 @@ fn sync_that_a_copy_ignores_does_not_end_its_group() {
 #[test]
 fn replies_made_here_do_not_wait_for_a_group_that_has_no_sync_yet() {
     let mut pair = with_statement();
-    assert_eq!(pair.client(&say().parse("b", "select 1").sync().bind("a").execute().0), Ok(Then::Wait));
+    assert_eq!(pair.client(&say().parse("b", "select 1").sync().bind("a").execute().0), Ok(RelayStep::Wait));
     assert_eq!(pair.told(), replies(b"1ZI"), "the server answers what comes after it only after its Sync");
-    assert_eq!(pair.client(&say().sync().0), Ok(Then::Wait));
+    assert_eq!(pair.client(&say().sync().0), Ok(RelayStep::Wait));
     pair.answer(&replies(b"2DCZI"));
     assert_eq!(pair.told(), replies(b"2DCZI"));
 }
@@ -91,10 +91,10 @@ fn replies_made_here_do_not_wait_for_a_group_that_has_no_sync_yet() {
 #[test]
 fn sync_of_nothing_is_answered_after_replies_that_are_made_here() {
     let mut pair = with_statement();
-    assert_eq!(pair.client(&say().parse("b", "select 1").close("b").sync().sync().0), Ok(Then::Wait));
+    assert_eq!(pair.client(&say().parse("b", "select 1").close("b").sync().sync().0), Ok(RelayStep::Wait));
     assert_eq!(pair.sent(), b"");
     assert_eq!(pair.told(), replies(b"13ZIZI"));
-    assert_eq!(pair.client(&say().sync().0), Ok(Then::Wait));
+    assert_eq!(pair.client(&say().sync().0), Ok(RelayStep::Wait));
     assert_eq!(pair.sent(), say().sync().0, "there is nothing that it could follow here");
     pair.answer(&replies(b"ZI"));
 }
@@ -102,7 +102,7 @@ fn sync_of_nothing_is_answered_after_replies_that_are_made_here() {
 #[test]
 fn sync_after_messages_without_a_reply_of_the_server_waits_for_what_is_owed() {
     let mut pair = with_statement();
-    assert_eq!(pair.client(&say().query("select 2").close("a").sync().0), Ok(Then::Wait));
+    assert_eq!(pair.client(&say().query("select 2").close("a").sync().0), Ok(RelayStep::Wait));
     assert_eq!(texts(&pair.sent()), ["select 2", "S"]);
     pair.answer(&replies(b"TDCZIZI"));
     assert_eq!(pair.told(), replies(b"TDCZI3ZI"));
@@ -111,7 +111,7 @@ fn sync_after_messages_without_a_reply_of_the_server_waits_for_what_is_owed() {
 #[test]
 fn deallocate_by_query_is_a_group_with_what_comes_before_it() {
     let mut pair = with_statement();
-    assert_eq!(pair.client(&say().query("deallocate a").0), Ok(Then::Wait));
+    assert_eq!(pair.client(&say().query("deallocate a").0), Ok(RelayStep::Wait));
     pair.answer(&[replies(b"31"), completed("DEALLOCATE", b'I')].concat());
     assert_eq!(pair.told(), completed("DEALLOCATE", b'I'));
     assert!(pair.relay.is_settled(&pair.server));
@@ -153,15 +153,15 @@ fn statements_are_shared_while_the_settings_are_known() {
     let mut pair = with_statement();
     assert!(is_parsed(&mut pair, "s1"));
     assert!(!is_parsed(&mut pair, "s2"));
-    assert_eq!(pair.client(&say().query("begin; set local timezone to 'UTC'").0), Ok(Then::Wait));
+    assert_eq!(pair.client(&say().query("begin; set local timezone to 'UTC'").0), Ok(RelayStep::Wait));
     pair.answer(&replies(b"CCZT"));
     pair.sent();
     assert!(is_parsed(&mut pair, "s3"), "after a SET");
-    assert_eq!(pair.client(&say().query("commit").0), Ok(Then::Wait));
+    assert_eq!(pair.client(&say().query("commit").0), Ok(RelayStep::Wait));
     pair.answer(&replies(b"CZI"));
     pair.sent();
     assert!(!is_parsed(&mut pair, "s4"));
-    assert_eq!(pair.client(&say().query("begin").0), Ok(Then::Wait));
+    assert_eq!(pair.client(&say().query("begin").0), Ok(RelayStep::Wait));
     pair.answer(&replies(b"CZT"));
     pair.sent();
     assert!(!is_parsed(&mut pair, "s5"));
@@ -173,7 +173,7 @@ fn statements_are_shared_while_the_settings_are_known() {
 fn discard_all_gives_the_client_its_settings_again() {
     for text in ["discard all", "select 'done elsewhere'"] {
         let mut pair = Pair::in_zone("Asia/Tokyo");
-        assert_eq!(pair.client(&say().query(text).0), Ok(Then::Wait));
+        assert_eq!(pair.client(&say().query(text).0), Ok(RelayStep::Wait));
         pair.sent();
         pair.answer(&[parameter_status("TimeZone", "UTC"), completed("DISCARD ALL", b'I')].concat());
         assert_eq!(texts(&pair.sent()), ["SET SESSION TimeZone TO E'Asia/Tokyo';"]);

@@ -2,7 +2,7 @@
 
 use crate::relay::Pair;
 use headrace_daemon::postgres::relay::Refused;
-use headrace_daemon::postgres::relay::Then;
+use headrace_daemon::postgres::relay::RelayStep;
 use headrace_daemon::postgres::statements::Catalog;
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::frontend as client;
@@ -17,7 +17,7 @@ fn what_no_client_sends_is_refused() {
     let mut pair = Pair::new(&Arc::new(Catalog::default()));
     assert!(matches!(pair.client(b"Q\x10\0\0\0"), Err(Refused::TooLarge(_))));
     assert_eq!(client::TERMINATE, b'X');
-    assert_eq!(Pair::new(&Arc::new(Catalog::default())).client(b"X\0\0\0\x04"), Ok(Then::Terminate));
+    assert_eq!(Pair::new(&Arc::new(Catalog::default())).client(b"X\0\0\0\x04"), Ok(RelayStep::Terminate));
 }
 
 /// Numbers that are the same in each run (xorshift).
@@ -54,7 +54,7 @@ fn nonsense_of_both_sides_is_passed_on_or_refused() {
             }
             for piece in bytes.chunks(1 + numbers.below(9)) {
                 if from_client {
-                    alive &= pair.client(piece) == Ok(Then::Wait);
+                    alive &= pair.client(piece) == Ok(RelayStep::Wait);
                 } else {
                     pair.from_server.extend(piece);
                     let (input, server, output) = (&mut pair.from_server, &mut pair.server, &mut pair.to_client);

@@ -9,7 +9,7 @@ mod settings;
 mod statements;
 
 use headrace_core::{ReadBuffer, TransactionStatus, WriteBuffer};
-use headrace_daemon::postgres::relay::{Refused, Relay, ServerState, Then};
+use headrace_daemon::postgres::relay::{Refused, Relay, RelayStep, ServerState};
 use headrace_daemon::postgres::statements::Catalog;
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{Target, backend, frontend as client};
@@ -47,7 +47,7 @@ impl Pair {
         Self { relay: Relay::new(Arc::default(), parameters), ..Self::new(&Arc::default()) }
     }
 
-    pub fn client(&mut self, bytes: &[u8]) -> Result<Then, Refused> {
+    pub fn client(&mut self, bytes: &[u8]) -> Result<RelayStep, Refused> {
         self.from_client.extend(bytes);
         loop {
             let then = self.relay.from_client(&mut self.from_client, &mut self.server, &mut self.to_server)?;
@@ -78,7 +78,7 @@ impl Pair {
     /// The server answers, and what the client has sent goes on.
     pub fn answer(&mut self, bytes: &[u8]) {
         self.server(bytes);
-        assert_eq!(self.client(b""), Ok(Then::Wait));
+        assert_eq!(self.client(b""), Ok(RelayStep::Wait));
     }
 
     pub fn server(&mut self, bytes: &[u8]) {
@@ -178,7 +178,7 @@ pub fn converse(rounds: &[(Say, &[u8], &[u8])], sent: &[Say]) {
         let mut pair = Pair::new(&Arc::new(Catalog::default()));
         for ((said, replied, told), sent) in rounds.iter().zip(sent) {
             for bytes in said.0.chunks(piece) {
-                assert_eq!(pair.client(bytes), Ok(Then::Wait));
+                assert_eq!(pair.client(bytes), Ok(RelayStep::Wait));
             }
             assert_eq!(without_numbers(&pair.sent()), without_numbers(&sent.0), "pieces of {piece}");
             for bytes in replies(replied).chunks(piece) {
@@ -228,7 +228,7 @@ pub fn completed(tag: &str, status: u8) -> Vec<u8> {
 
 /// Returns true if the server parses the text for this client alone, not in place of what it has parsed for others.
 pub fn is_parsed(pair: &mut Pair, name: &str) -> bool {
-    assert_eq!(pair.client(&say().parse(name, "select * from t").sync().0), Ok(Then::Wait));
+    assert_eq!(pair.client(&say().parse(name, "select * from t").sync().0), Ok(RelayStep::Wait));
     let sent = pair.sent();
     let status = if pair.server.status == TransactionStatus::Idle { b'I' } else { b'T' };
     let (mut closed, mut parsed, mut at) = (Vec::new(), false, 0);
@@ -281,7 +281,7 @@ pub fn error(sqlstate: &str, text: &str) -> Vec<u8> {
 /// A client with a statement that is called `n1`, and the name that it has on the server.
 pub fn with_statement() -> (Pair, String) {
     let mut pair = Pair::new(&Arc::new(Catalog::default()));
-    assert_eq!(pair.client(&say().parse("n1", "select 1").sync().0), Ok(Then::Wait));
+    assert_eq!(pair.client(&say().parse("n1", "select 1").sync().0), Ok(RelayStep::Wait));
     pair.answer(&replies(b"1ZI"));
     pair.told();
     let sent = pair.sent();

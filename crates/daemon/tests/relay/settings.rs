@@ -1,7 +1,7 @@
 //! Settings that are set back.
 
 use crate::relay::{Pair, TEXT, completed, is_parsed, replies, say, texts};
-use headrace_daemon::postgres::relay::{Relay, ServerState, Then};
+use headrace_daemon::postgres::relay::{Relay, RelayStep, ServerState};
 use headrace_daemon::postgres::statements::Catalog;
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::backend;
@@ -24,7 +24,7 @@ fn settings_that_are_set_back_in_a_script_are_what_the_client_began_with() {
         ),
     ] {
         let mut pair = Pair::in_zone("Asia/Tokyo");
-        assert_eq!(pair.client(&say().query(sql).0), Ok(Then::Wait));
+        assert_eq!(pair.client(&say().query(sql).0), Ok(RelayStep::Wait));
         assert_eq!(texts(&pair.sent()), [sent]);
         let status = shown.last().copied().expect("a status");
         let all: Vec<u8> = sent.split(';').map(|_| b'C').chain([b'Z', status]).collect();
@@ -33,7 +33,7 @@ fn settings_that_are_set_back_in_a_script_are_what_the_client_began_with() {
     }
     // The session's own is the client's.
     let mut pair = Pair::in_zone("UTC");
-    assert_eq!(pair.client(&say().query("reset all; select 1").0), Ok(Then::Wait));
+    assert_eq!(pair.client(&say().query("reset all; select 1").0), Ok(RelayStep::Wait));
     assert_eq!(texts(&pair.sent()), ["reset all; select 1"]);
 }
 
@@ -43,7 +43,7 @@ fn script_that_sets_settings_back_too_often_is_passed_on_and_keeps_its_session()
     for (count, keeps) in [(most, false), (most + 1, true)] {
         let mut pair = Pair::in_zone("Asia/Tokyo");
         let script = "reset all;".repeat(count);
-        assert_eq!(pair.client(&say().query(&script).0), Ok(Then::Wait));
+        assert_eq!(pair.client(&say().query(&script).0), Ok(RelayStep::Wait));
         assert_eq!(texts(&pair.sent()) == [script], keeps, "{count}");
         assert_eq!(pair.relay.pinned().is_some(), keeps, "{count}");
     }
@@ -53,7 +53,7 @@ fn script_that_sets_settings_back_too_often_is_passed_on_and_keeps_its_session()
 fn settings_that_are_set_back_in_a_group_are_what_the_client_began_with() {
     let mut pair = Pair::in_zone("Asia/Tokyo");
     let said = say().parse("", "reset all").bind("").execute().parse("", "select 1").bind("").execute().sync();
-    assert_eq!(pair.client(&said.0), Ok(Then::Wait));
+    assert_eq!(pair.client(&said.0), Ok(RelayStep::Wait));
     let set = "SET SESSION TimeZone TO E'Asia/Tokyo'";
     assert_eq!(texts(&pair.sent()), ["reset all", "B", "E", "C", set, "B", "E", "C", "C", "H"]);
     pair.answer(&replies(b"12C312C33"));
@@ -63,7 +63,7 @@ fn settings_that_are_set_back_in_a_group_are_what_the_client_began_with() {
     assert_eq!(pair.told(), replies(b"12DCZI"));
     // The RESET fails, and with it what follows.
     let mut pair = Pair::in_zone("Asia/Tokyo");
-    assert_eq!(pair.client(&say().parse("", "reset all").bind("").execute().sync().0), Ok(Then::Wait));
+    assert_eq!(pair.client(&say().parse("", "reset all").bind("").execute().sync().0), Ok(RelayStep::Wait));
     pair.answer(&replies(b"12E"));
     pair.answer(&replies(b"ZI"));
     assert_eq!(pair.told(), replies(b"12EZI"));
@@ -74,7 +74,7 @@ fn settings_that_are_set_back_in_a_group_are_what_the_client_began_with() {
 fn discard_all_is_done_whatever_fails_after_it() {
     let mut pair = Pair::in_zone("Asia/Tokyo");
     let said = say().parse("", "discard all").bind("").execute().parse("", "select 1/0").bind("").execute().sync();
-    assert_eq!(pair.client(&said.0), Ok(Then::Wait));
+    assert_eq!(pair.client(&said.0), Ok(RelayStep::Wait));
     // It is parsed again for its execution, as a DEALLOCATE is.
     assert_eq!(texts(&pair.sent()), ["discard all", "discard all", "B", "E", "H"]);
     pair.answer(&[replies(b"112"), completed("DISCARD ALL", b'I')[..17].to_vec()].concat());
@@ -93,7 +93,7 @@ fn client_is_told_what_its_discard_all_has_set_back() {
     };
     let mut pair = Pair::in_zone("UTC");
     pair.relay = Relay::new(Arc::default(), BTreeMap::from(parameters("off")));
-    assert_eq!(pair.client(&say().parse("", "discard all").bind("").execute().sync().0), Ok(Then::Wait));
+    assert_eq!(pair.client(&say().parse("", "discard all").bind("").execute().sync().0), Ok(RelayStep::Wait));
     pair.sent();
     pair.answer(&[replies(b"112"), completed("DISCARD ALL", b'I')[..17].to_vec()].concat());
     assert_eq!(texts(&pair.sent()), ["SET SESSION TimeZone TO E'Asia/Tokyo';"]);
@@ -111,16 +111,16 @@ fn client_is_told_what_its_discard_all_has_set_back() {
 fn discard_all_leaves_the_unnamed_statement_its_session() {
     for (unnamed, keeps) in [(true, true), (false, false)] {
         let mut pair = Pair::new(&Arc::new(Catalog::default()));
-        assert_eq!(pair.client(&say().query("listen a").0), Ok(Then::Wait));
+        assert_eq!(pair.client(&say().query("listen a").0), Ok(RelayStep::Wait));
         pair.answer(&completed("LISTEN", b'I'));
         assert!(pair.relay.pinned().is_some());
         if unnamed {
-            assert_eq!(pair.client(&say().parse("", "select 1").sync().0), Ok(Then::Wait));
+            assert_eq!(pair.client(&say().parse("", "select 1").sync().0), Ok(RelayStep::Wait));
             pair.answer(&replies(b"1ZI"));
         }
-        assert_eq!(pair.client(&say().parse("d", "discard all").sync().0), Ok(Then::Wait));
+        assert_eq!(pair.client(&say().parse("d", "discard all").sync().0), Ok(RelayStep::Wait));
         pair.answer(&replies(b"1ZI"));
-        assert_eq!(pair.client(&say().bind("d").execute().sync().0), Ok(Then::Wait));
+        assert_eq!(pair.client(&say().bind("d").execute().sync().0), Ok(RelayStep::Wait));
         pair.answer(&[replies(b"2"), completed("DISCARD ALL", b'I')[..17].to_vec()].concat());
         assert_eq!(pair.relay.pinned().is_some(), keeps);
     }
@@ -161,7 +161,7 @@ fn statement_that_was_parsed_by_a_setting_that_no_text_shows_is_nobodys() {
         let catalog = Arc::new(Catalog::default());
         let new = || Relay::new(Arc::clone(&catalog), BTreeMap::from([("TimeZone".into(), "UTC".into())]));
         let mut pair = Pair { relay: new(), ..Pair::new(&catalog) };
-        assert_eq!(pair.client(&said), Ok(Then::Wait));
+        assert_eq!(pair.client(&said), Ok(RelayStep::Wait));
         pair.answer(&answer);
         assert!(pair.relay.is_settled(&pair.server), "{name}");
         pair.sent();
@@ -175,26 +175,26 @@ fn unnamed_statement_is_parsed_by_the_settings_of_now() {
     let catalog = Arc::new(Catalog::default());
     let new = || Relay::new(Arc::clone(&catalog), BTreeMap::from([("TimeZone".into(), "UTC".into())]));
     let mut pair = Pair { relay: new(), ..Pair::new(&catalog) };
-    assert_eq!(pair.client(&say().parse("", TEXT).sync().0), Ok(Then::Wait));
+    assert_eq!(pair.client(&say().parse("", TEXT).sync().0), Ok(RelayStep::Wait));
     pair.answer(&replies(b"1ZI"));
     // A Query would end the unnamed statement.
     let set = say().parse("set", "set timezone to 'Asia/Tokyo'").bind("set").execute().sync();
-    assert_eq!(pair.client(&set.0), Ok(Then::Wait));
+    assert_eq!(pair.client(&set.0), Ok(RelayStep::Wait));
     pair.answer(&[replies(b"12C"), zone("Asia/Tokyo"), replies(b"ZI")].concat());
     // Another session, where it is parsed anew.
     pair.server = ServerState::new(BTreeMap::from([("TimeZone".into(), "Asia/Tokyo".into())]), 2);
     pair.sent();
-    assert_eq!(pair.client(&say().bind("").execute().sync().0), Ok(Then::Wait));
+    assert_eq!(pair.client(&say().bind("").execute().sync().0), Ok(RelayStep::Wait));
     assert_eq!(texts(&pair.sent()), [TEXT, "B", "E", "S"]);
     pair.answer(&replies(b"12CZI"));
     // Whoever has had it by the first settings does not find it there.
     pair.relay = new();
     pair.server.parameters.insert("TimeZone".into(), "UTC".into());
     let mut other = Pair { relay: new(), ..Pair::new(&catalog) };
-    assert_eq!(other.client(&say().parse("", TEXT).sync().0), Ok(Then::Wait));
+    assert_eq!(other.client(&say().parse("", TEXT).sync().0), Ok(RelayStep::Wait));
     other.answer(&replies(b"1ZI"));
     other.server = pair.server;
     other.sent();
-    assert_eq!(other.client(&say().bind("").execute().sync().0), Ok(Then::Wait));
+    assert_eq!(other.client(&say().bind("").execute().sync().0), Ok(RelayStep::Wait));
     assert_eq!(texts(&other.sent()), [TEXT, "B", "E", "S"]);
 }

@@ -1,7 +1,7 @@
 //! Prepared statements: their names, and who has them.
 
 use crate::relay::{Pair, completed, converse, error, is_parsed, replies, say, texts, with_statement, without_numbers};
-use headrace_daemon::postgres::relay::{Relay, ServerState, Then};
+use headrace_daemon::postgres::relay::{Relay, RelayStep, ServerState};
 use headrace_daemon::postgres::statements::Catalog;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ fn statement_has_its_own_name_on_the_server_and_is_prepared_once() {
 fn parse_of_a_known_text_is_answered_here_in_its_place() {
     let catalog = Arc::new(Catalog::default());
     let mut pair = Pair::new(&catalog);
-    assert_eq!(pair.client(&say().parse("a", "select 1").sync().0), Ok(Then::Wait));
+    assert_eq!(pair.client(&say().parse("a", "select 1").sync().0), Ok(RelayStep::Wait));
     pair.server(&replies(b"1ZI"));
     pair.sent();
     pair.told();
@@ -26,7 +26,7 @@ fn parse_of_a_known_text_is_answered_here_in_its_place() {
     let mut other = Pair::new(&catalog);
     std::mem::swap(&mut other.server, &mut pair.server);
     let said = say().parse("b", "select 1").bind("b").execute().close("b").sync();
-    assert_eq!(other.client(&said.0), Ok(Then::Wait));
+    assert_eq!(other.client(&said.0), Ok(RelayStep::Wait));
     assert_eq!(other.relay.counters.spared, 1);
     // Its ParseComplete is sent together with what comes next.
     assert_eq!(other.told(), b"");
@@ -40,7 +40,7 @@ fn changed_schema_has_texts_parsed_again() {
     for tag in ["ALTER TABLE", "DROP TABLE", "CREATE VIEW", "DO"] {
         let mut pair = Pair::new(&Arc::new(Catalog::default()));
         let says = |pair: &mut Pair, sql: &str, tag: &str, status: u8| {
-            assert_eq!(pair.client(&say().query(sql).0), Ok(Then::Wait));
+            assert_eq!(pair.client(&say().query(sql).0), Ok(RelayStep::Wait));
             pair.server(&completed(tag, status));
             pair.sent();
         };
@@ -65,7 +65,7 @@ fn temporary_table_has_texts_parsed_again_for_its_own_client_only() {
     let (mut pair, mut other) = (Pair::new(&catalog), Pair::new(&catalog));
     assert!(is_parsed(&mut pair, "a"));
     assert!(is_parsed(&mut other, "a"));
-    assert_eq!(pair.client(&say().query("create temp table t (a int)").0), Ok(Then::Wait));
+    assert_eq!(pair.client(&say().query("create temp table t (a int)").0), Ok(RelayStep::Wait));
     pair.server(&completed("CREATE TABLE", b'I'));
     pair.sent();
     assert!(!is_parsed(&mut other, "b"));
@@ -76,12 +76,12 @@ fn temporary_table_has_texts_parsed_again_for_its_own_client_only() {
 fn statement_that_the_session_lacks_is_prepared_before_it_is_used() {
     let catalog = Arc::new(Catalog::default());
     let mut pair = Pair::new(&catalog);
-    assert_eq!(pair.client(&say().parse("a", "select 1").sync().0), Ok(Then::Wait));
+    assert_eq!(pair.client(&say().parse("a", "select 1").sync().0), Ok(RelayStep::Wait));
     pair.server(&replies(b"1ZI"));
     pair.sent();
     pair.told();
     pair.server = ServerState::new(BTreeMap::new(), 2);
-    assert_eq!(pair.client(&say().bind("a").execute().sync().0), Ok(Then::Wait));
+    assert_eq!(pair.client(&say().bind("a").execute().sync().0), Ok(RelayStep::Wait));
     let expected = say().parse("headraced_1", "select 1").bind("headraced_1").execute().sync();
     assert_eq!(without_numbers(&pair.sent()), without_numbers(&expected.0));
     pair.server(&replies(b"12DCZI"));
@@ -92,12 +92,12 @@ fn statement_that_the_session_lacks_is_prepared_before_it_is_used() {
 fn session_keeps_so_many_statements_and_closes_the_one_used_least() {
     let mut pair = Pair::new(&Arc::new(Catalog::default()));
     for (n, told) in [b"1ZI", b"1ZI"].into_iter().enumerate() {
-        assert_eq!(pair.client(&say().parse(&format!("s{n}"), &format!("select {n}")).sync().0), Ok(Then::Wait));
+        assert_eq!(pair.client(&say().parse(&format!("s{n}"), &format!("select {n}")).sync().0), Ok(RelayStep::Wait));
         pair.server(&replies(told));
     }
     pair.sent();
     pair.told();
-    assert_eq!(pair.client(&say().bind("s0").execute().parse("s2", "select 2").sync().0), Ok(Then::Wait));
+    assert_eq!(pair.client(&say().bind("s0").execute().parse("s2", "select 2").sync().0), Ok(RelayStep::Wait));
     let sent = without_numbers(&pair.sent());
     assert!(sent.contains("CS<1>"), "{sent}");
     pair.server(&replies(b"2C31ZI"));
@@ -113,14 +113,14 @@ fn statement_that_its_client_has_closed_is_parsed_again_and_then_shared() {
     for (said, replied, told) in
         [(prepare(), &b"1ZI"[..], &b"1ZI"[..]), (say().close("a").sync().0, b"", b"3ZI"), (prepare(), b"1ZI", b"1ZI")]
     {
-        assert_eq!(pair.client(&said), Ok(Then::Wait));
+        assert_eq!(pair.client(&said), Ok(RelayStep::Wait));
         pair.server(&replies(replied));
         assert_eq!(pair.told(), replies(told));
     }
     assert_eq!(pair.relay.counters.prepared, 2);
     let mut other = Pair::new(&catalog);
     std::mem::swap(&mut other.server, &mut pair.server);
-    assert_eq!(other.client(&prepare()), Ok(Then::Wait));
+    assert_eq!(other.client(&prepare()), Ok(RelayStep::Wait));
     assert_eq!(other.told(), replies(b"1ZI"));
 }
 
@@ -128,13 +128,13 @@ fn statement_that_its_client_has_closed_is_parsed_again_and_then_shared() {
 fn text_under_a_taken_name_does_not_become_a_shared_statement() {
     let catalog = Arc::new(Catalog::default());
     let mut pair = Pair::new(&catalog);
-    assert_eq!(pair.client(&say().parse("n1", "select 1").sync().0), Ok(Then::Wait));
+    assert_eq!(pair.client(&say().parse("n1", "select 1").sync().0), Ok(RelayStep::Wait));
     pair.answer(&replies(b"1ZI"));
     pair.sent();
     // Another session, which has not prepared it. The hidden Parse is skipped with its group.
     pair.server = ServerState::new(BTreeMap::new(), 2);
     let said = say().describe("nosuch").bind("n1").execute().sync().parse("n1", "select 2").sync();
-    assert_eq!(pair.client(&said.0), Ok(Then::Wait));
+    assert_eq!(pair.client(&said.0), Ok(RelayStep::Wait));
     assert_eq!(texts(&pair.sent()), ["D", "select 1", "B", "E", "S"]);
     pair.answer(&replies(b"EZI"));
     assert_eq!(texts(&pair.sent()), ["select 1", "select 2", "S"], "the name is taken on the server before");
@@ -146,11 +146,11 @@ fn text_under_a_taken_name_does_not_become_a_shared_statement() {
 fn errors_have_the_names_of_the_client() {
     for said in [say().parse("n1", "select 2").sync(), say().bind("n1").sync()] {
         let (mut pair, name) = with_statement();
-        assert_eq!(pair.client(&said.0), Ok(Then::Wait));
+        assert_eq!(pair.client(&said.0), Ok(RelayStep::Wait));
         pair.answer(&[error("42P05", &format!("statement \"{name}\" is the culprit")), replies(b"ZI")].concat());
         assert_eq!(pair.told(), [error("42P05", "statement \"n1\" is the culprit"), replies(b"ZI")].concat());
         pair.sent();
-        assert_eq!(pair.client(&say().bind("n1").sync().0), Ok(Then::Wait));
+        assert_eq!(pair.client(&say().bind("n1").sync().0), Ok(RelayStep::Wait));
         assert_eq!(texts(&pair.sent()), ["B", "S"], "it is what it was");
     }
 }
@@ -161,7 +161,7 @@ fn statement_of_others_is_not_deallocated() {
     pair.sent();
     let sql = format!("deallocate {name}");
     let said = say().query(&sql).parse("", &sql).bind("").execute().sync();
-    assert_eq!(pair.client(&said.0), Ok(Then::Wait));
+    assert_eq!(pair.client(&said.0), Ok(RelayStep::Wait));
     let foreign = format!("DEALLOCATE \"{}\"", name.replace('_', "_?"));
     assert_eq!(texts(&pair.sent()).concat(), foreign);
     pair.answer(&[error("26000", "no such statement"), replies(b"ZI")].concat());
@@ -171,17 +171,17 @@ fn statement_of_others_is_not_deallocated() {
 #[test]
 fn statement_that_a_function_has_deallocated_is_prepared_again() {
     let (mut pair, _) = with_statement();
-    assert_eq!(pair.client(&say().bind("n1").execute().sync().0), Ok(Then::Wait));
+    assert_eq!(pair.client(&say().bind("n1").execute().sync().0), Ok(RelayStep::Wait));
     pair.answer(&[error("26000", "prepared statement does not exist"), replies(b"ZI")].concat());
     pair.sent();
-    assert_eq!(pair.client(&say().bind("n1").execute().sync().0), Ok(Then::Wait));
+    assert_eq!(pair.client(&say().bind("n1").execute().sync().0), Ok(RelayStep::Wait));
     assert_eq!(texts(&pair.sent()), ["select 1", "B", "E", "S"]);
 }
 
 #[test]
 fn name_whose_statement_a_function_has_deallocated_is_free() {
     let (mut pair, _) = with_statement();
-    assert_eq!(pair.client(&say().parse("n1", "select 2").sync().bind("n1").sync().0), Ok(Then::Wait));
+    assert_eq!(pair.client(&say().parse("n1", "select 2").sync().bind("n1").sync().0), Ok(RelayStep::Wait));
     assert_eq!(texts(&pair.sent()), ["select 2", "S"]);
     pair.answer(&replies(b"1ZI"));
     assert_eq!(pair.told(), replies(b"1ZI"));
@@ -193,14 +193,14 @@ fn text_with_a_backslash_in_a_string_is_parsed_once_and_shared() {
     let text = r"select regexp_replace(a, '\d+', '') from t where b like '\_%'";
     let catalog = Arc::new(Catalog::default());
     let mut pair = Pair::new(&catalog);
-    assert_eq!(pair.client(&say().parse("s", text).sync().0), Ok(Then::Wait));
+    assert_eq!(pair.client(&say().parse("s", text).sync().0), Ok(RelayStep::Wait));
     pair.answer(&replies(b"1ZI"));
     pair.sent();
     let bound = say().bind("s").execute().sync();
-    assert_eq!(pair.client(&bound.0), Ok(Then::Wait));
+    assert_eq!(pair.client(&bound.0), Ok(RelayStep::Wait));
     assert_eq!(texts(&pair.sent()), ["B", "E", "S"]);
     pair.answer(&replies(b"2CZI"));
     pair.relay = Relay::new(Arc::clone(&catalog), BTreeMap::new());
-    assert_eq!(pair.client(&say().parse("other", text).sync().0), Ok(Then::Wait));
+    assert_eq!(pair.client(&say().parse("other", text).sync().0), Ok(RelayStep::Wait));
     assert_eq!(texts(&pair.sent()), Vec::<String>::new(), "the question whether it fits is not shown");
 }

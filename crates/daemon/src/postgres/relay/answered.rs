@@ -1,7 +1,7 @@
 //! What the replies of the server mean for its connection and the client.
 
 use super::expected::{Expected, Known};
-use super::group::Event;
+use super::group::GroupEvent;
 use super::names::Change;
 use super::portals::Portal;
 use super::{Relay, ServerState, comparing, preparing};
@@ -131,7 +131,7 @@ impl Relay {
         server.copies_in = !replies.iter().any(|expected| matches!(expected, Expected::CopyEnd));
         let has_sync = replies.iter().any(|expected| matches!(expected, Expected::Sync));
         if extended && !has_sync && !self.group.is_open() {
-            self.group.go(Event::SyncIgnored);
+            self.group.go(GroupEvent::SyncIgnored);
         }
     }
 
@@ -343,7 +343,7 @@ impl Relay {
             self.client.names.set(Change { name: Vec::new(), to: None });
         }
         if self.in_flight.replies.is_empty() {
-            self.group.go(Event::Error);
+            self.group.go(GroupEvent::Error);
         }
     }
 }

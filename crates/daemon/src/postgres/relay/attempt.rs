@@ -24,7 +24,7 @@ use headrace_postgres::sql::{Effects, Facts};
 
 headrace_core::names! {
     /// What has become of such a group.
-    pub enum State {
+    pub enum AttemptState {
         Nothing = "there is none whose outcome is not known",
         Asked = "Describe and the group were sent, and nothing was answered",
         Refused = "the statement does not fit, and the server skips the group up to its Sync",
@@ -34,7 +34,7 @@ headrace_core::names! {
 
 headrace_core::names! {
     /// An event that decides it.
-    pub enum Event {
+    pub enum AttemptEvent {
         Ask = "Describe is sent, and the group after it",
         Fits = "the server has described the statement",
         Differs = "ErrorResponse to Describe: the statement does not fit",
@@ -45,9 +45,9 @@ headrace_core::names! {
 }
 
 /// The transitions.
-pub static TRANSITIONS: Transitions<State, Event> = {
-    use Event::*;
-    use State::*;
+pub static TRANSITIONS: Transitions<AttemptState, AttemptEvent> = {
+    use AttemptEvent::*;
+    use AttemptState::*;
     Transitions {
         machine: "relay-attempt",
         rows: &[
@@ -72,16 +72,16 @@ pub enum Attempt {
 }
 
 impl Attempt {
-    fn state(&self) -> State {
+    fn state(&self) -> AttemptState {
         match self {
-            Self::Nothing => State::Nothing,
-            Self::Asked(_) => State::Asked,
-            Self::Refused(_) => State::Refused,
-            Self::Again(_) => State::Again,
+            Self::Nothing => AttemptState::Nothing,
+            Self::Asked(_) => AttemptState::Asked,
+            Self::Refused(_) => AttemptState::Refused,
+            Self::Again(_) => AttemptState::Again,
         }
     }
 
-    fn go(&mut self, event: Event, to: Self) {
+    fn go(&mut self, event: AttemptEvent, to: Self) {
         TRANSITIONS.take(self.state(), event, to.state());
         *self = to;
     }
@@ -103,13 +103,13 @@ impl Attempt {
 
     /// Describe is sent, and this group after it.
     pub fn ask(&mut self, group: &[u8]) {
-        self.go(Event::Ask, Self::Asked(group.to_vec()));
+        self.go(AttemptEvent::Ask, Self::Asked(group.to_vec()));
     }
 
     /// The server has described a statement: the one that was asked for, if one was.
     pub fn fits(&mut self) {
         if self.is_asked() {
-            self.go(Event::Fits, Self::Nothing);
+            self.go(AttemptEvent::Fits, Self::Nothing);
         }
     }
 
@@ -117,14 +117,14 @@ impl Attempt {
     pub fn differs(&mut self) {
         if let Self::Asked(group) = self {
             let group = std::mem::take(group);
-            self.go(Event::Differs, Self::Refused(group));
+            self.go(AttemptEvent::Differs, Self::Refused(group));
         }
     }
 
     /// The client is told of an error.
     pub fn fails(&mut self) {
         if self.is_asked() {
-            self.go(Event::Fails, Self::Nothing);
+            self.go(AttemptEvent::Fails, Self::Nothing);
         }
     }
 
@@ -132,7 +132,7 @@ impl Attempt {
     pub fn ready(&mut self) -> bool {
         let Self::Refused(group) = self else { return false };
         let group = std::mem::take(group);
-        self.go(Event::Ready, Self::Again(group));
+        self.go(AttemptEvent::Ready, Self::Again(group));
         true
     }
 
@@ -145,7 +145,7 @@ impl Attempt {
     /// It was passed on, but for this rest.
     pub fn passed(&mut self, rest: &[u8]) {
         match rest.is_empty() {
-            true => self.go(Event::Passed, Self::Nothing),
+            true => self.go(AttemptEvent::Passed, Self::Nothing),
             false => *self = Self::Again(rest.to_vec()),
         }
     }

@@ -3,10 +3,10 @@
 use super::comparing::Checked;
 use super::expected::Expected;
 use super::framing::{bind_names, client_header, name_of, text_of};
-use super::group::Event;
+use super::group::GroupEvent;
 use super::names::Change;
 use super::partial::Partial;
-use super::{Refused, Relay, ServerState, Then, is_settable};
+use super::{Refused, Relay, RelayStep, ServerState, is_settable};
 use crate::limits::WHOLE_MESSAGE;
 use crate::postgres::statements::{always_follows, own};
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
@@ -37,7 +37,7 @@ impl Relay {
         input: &mut ReadBuffer,
         server: &mut ServerState,
         output: &mut WriteBuffer,
-    ) -> Result<Then, Refused> {
+    ) -> Result<RelayStep, Refused> {
         self.waits_for_replies = false;
         self.adapt_again(server, output);
         if let Some(group) = self.attempt.again() {
@@ -57,39 +57,39 @@ impl Relay {
         input: &mut ReadBuffer,
         server: &mut ServerState,
         output: &mut WriteBuffer,
-    ) -> Result<Then, Refused> {
+    ) -> Result<RelayStep, Refused> {
         while output.len() < WRITE_BUFFER_HIGH_BYTES {
             if !self.to_server.is_none() {
                 if !self.to_server.go_on(input, output) {
-                    return Ok(Then::Wait);
+                    return Ok(RelayStep::Wait);
                 }
                 continue;
             }
             if self.attempt.is_undecided() && self.group.is_complete() {
                 self.waits_for_replies = true;
-                return Ok(Then::Wait);
+                return Ok(RelayStep::Wait);
             }
-            let Some((tag, length)) = client_header(input.unread())? else { return Ok(Then::Wait) };
+            let Some((tag, length)) = client_header(input.unread())? else { return Ok(RelayStep::Wait) };
             match self.message(tag, length, input, server, output)? {
                 Outcome::Handled => self.messages += 1,
                 Outcome::Incomplete(bytes) => {
                     input.want(bytes.min(WHOLE_MESSAGE));
-                    return Ok(Then::Wait);
+                    return Ok(RelayStep::Wait);
                 }
                 Outcome::AwaitsReplies => {
                     self.waits_for_replies = true;
-                    return Ok(Then::Wait);
+                    return Ok(RelayStep::Wait);
                 }
                 Outcome::Terminate => {
                     // The server has executed what has come without Sync, too, and answers only if it is told to.
                     if self.group.is_open() && !self.in_flight.replies.is_empty() {
                         frontend::flush(output.tail());
                     }
-                    return Ok(Then::Terminate);
+                    return Ok(RelayStep::Terminate);
                 }
             }
         }
-        Ok(Then::Wait)
+        Ok(RelayStep::Wait)
     }
 
     fn message(
@@ -150,10 +150,10 @@ impl Relay {
         // other answer to this one.
         let is_here = self.group.leaves_sync_here() && !server.copies_in && !replies.is_empty() && !replies.are_owed();
         if is_here {
-            self.end_group(Event::SyncHere, Expected::Ready);
+            self.end_group(GroupEvent::SyncHere, Expected::Ready);
             self.to_server = Partial::Skip(length);
         } else {
-            self.end_group(Event::Sync, Expected::Sync);
+            self.end_group(GroupEvent::Sync, Expected::Sync);
             self.to_server = Partial::pass_on(length);
         }
     }
@@ -165,7 +165,7 @@ impl Relay {
             self.client.pinned.get_or_insert(FUNCTION_CALL);
             server.spoiled.get_or_insert(FUNCTION_CALL);
         }
-        self.end_group(Event::Query, Expected::Function);
+        self.end_group(GroupEvent::Query, Expected::Function);
         self.to_server = Partial::pass_on(length);
         Outcome::Handled
     }
@@ -177,7 +177,7 @@ impl Relay {
         server: &mut ServerState,
         output: &mut WriteBuffer,
     ) -> Result<Outcome, Refused> {
-        self.group.go(Event::Begun);
+        self.group.go(GroupEvent::Begun);
         let Some(names) = bind_names(input.unread(), length)? else { return Ok(Outcome::Incomplete(length)) };
         let statement = self.client.names.get(&names.1);
         if self.binding_waits(&names.1, statement) {
@@ -205,7 +205,7 @@ impl Relay {
         server: &ServerState,
         output: &mut WriteBuffer,
     ) -> Result<Outcome, Refused> {
-        self.group.go(Event::Begun);
+        self.group.go(GroupEvent::Begun);
         if self.in_flight.awaited.is_empty() {
             self.expect(Expected::Execute);
             self.to_server = Partial::pass_on(length);
@@ -237,7 +237,7 @@ impl Relay {
         output: &mut WriteBuffer,
     ) -> Result<Outcome, Refused> {
         if tag != client::QUERY {
-            self.group.go(Event::Begun);
+            self.group.go(GroupEvent::Begun);
         }
         if length > WHOLE_MESSAGE {
             let name = client::name(tag).unwrap_or_default();
@@ -301,7 +301,7 @@ impl Relay {
         self.takes_effect(&effects);
         let change = Change { name: Vec::new(), to: None };
         self.client.names.sent(&change, self.group.number());
-        self.end_group(Event::Query, Expected::Query(change, spliced));
+        self.end_group(GroupEvent::Query, Expected::Query(change, spliced));
         Ok(())
     }
 

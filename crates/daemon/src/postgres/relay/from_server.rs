@@ -2,7 +2,7 @@
 
 use super::comparing::is_of_the_statement;
 use super::expected::Expected;
-use super::group::Event;
+use super::group::GroupEvent;
 use super::partial::Partial;
 use super::settings::Settings;
 use super::{Relay, ServerState, is_settable};
@@ -91,7 +91,7 @@ impl Relay {
                     if let Some(question) = self.in_flight.replies.front_mut() {
                         *question = Expected::Own;
                     }
-                    self.group.go(Event::Error);
+                    self.group.go(GroupEvent::Error);
                     output.tail().extend_from_slice(message);
                     return Ok(());
                 }

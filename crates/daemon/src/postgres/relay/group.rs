@@ -16,7 +16,7 @@ use headrace_core::transitions::Transitions;
 
 headrace_core::names! {
     /// The state of a group.
-    pub enum State {
+    pub enum GroupState {
         Between = "no message has come after the last group",
         Local = "messages have come, and the server has received none of them",
         Open = "the server has received messages, and no Sync after them",
@@ -27,7 +27,7 @@ headrace_core::names! {
 
 headrace_core::names! {
     /// An event that may change the state of a group.
-    pub enum Event {
+    pub enum GroupEvent {
         Begun = "Parse, Bind, Describe, Execute or Close has come",
         Sent = "a message is sent to which the server replies, for one of these or before a Query",
         Sync = "Sync is sent",
@@ -41,9 +41,9 @@ headrace_core::names! {
 }
 
 /// The transitions.
-pub static TRANSITIONS: Transitions<State, Event> = {
-    use Event::*;
-    use State::*;
+pub static TRANSITIONS: Transitions<GroupState, GroupEvent> = {
+    use GroupEvent::*;
+    use GroupState::*;
     Transitions {
         machine: "relay",
         rows: &[
@@ -77,13 +77,13 @@ pub static TRANSITIONS: Transitions<State, Event> = {
 /// The group that comes now.
 #[derive(Debug)]
 pub struct Group {
-    state: State,
+    state: GroupState,
     number: u64,
 }
 
 impl Default for Group {
     fn default() -> Self {
-        Self { state: State::Between, number: 0 }
+        Self { state: GroupState::Between, number: 0 }
     }
 }
 
@@ -95,41 +95,43 @@ impl Group {
 
     /// Returns true if every message that has come belongs to a group that is complete.
     pub fn is_complete(&self) -> bool {
-        self.state == State::Between
+        self.state == GroupState::Between
     }
 
     /// Returns true if the server has received something of it: what follows may be skipped.
     pub fn is_open(&self) -> bool {
-        self.state == State::Open
+        self.state == GroupState::Open
     }
 
     /// Returns true if nothing before the Sync is passed on.
     pub fn is_skipped(&self) -> bool {
-        matches!(self.state, State::Skipped | State::Cancelled)
+        matches!(self.state, GroupState::Skipped | GroupState::Cancelled)
     }
 
     /// Returns true if the rest of a cancelled request is to come, whose Sync no server sees.
     pub fn is_cancelled(&self) -> bool {
-        self.state == State::Cancelled
+        self.state == GroupState::Cancelled
     }
 
     /// Returns true if the server need not see a Sync that comes now, as far as the group is concerned.
     pub fn leaves_sync_here(&self) -> bool {
-        matches!(self.state, State::Between | State::Local)
+        matches!(self.state, GroupState::Between | GroupState::Local)
     }
 
     /// A message of it has come, or what comes after it of which it depends.
-    pub fn go(&mut self, event: Event) {
+    pub fn go(&mut self, event: GroupEvent) {
         let to = match (self.state, event) {
-            (State::Between, Event::Begun) => State::Local,
-            (state, Event::Begun) => state,
-            (_, Event::Sent | Event::SyncIgnored) => State::Open,
-            (_, Event::Sync | Event::SyncHere | Event::Query | Event::Terminate) => State::Between,
-            (_, Event::Error) => State::Skipped,
-            (_, Event::Cancel) => State::Cancelled,
+            (GroupState::Between, GroupEvent::Begun) => GroupState::Local,
+            (state, GroupEvent::Begun) => state,
+            (_, GroupEvent::Sent | GroupEvent::SyncIgnored) => GroupState::Open,
+            (_, GroupEvent::Sync | GroupEvent::SyncHere | GroupEvent::Query | GroupEvent::Terminate) => {
+                GroupState::Between
+            }
+            (_, GroupEvent::Error) => GroupState::Skipped,
+            (_, GroupEvent::Cancel) => GroupState::Cancelled,
         };
         TRANSITIONS.take(self.state, event, to);
         self.state = to;
-        self.number += u64::from(matches!(event, Event::Sync | Event::SyncHere | Event::Query));
+        self.number += u64::from(matches!(event, GroupEvent::Sync | GroupEvent::SyncHere | GroupEvent::Query));
     }
 }

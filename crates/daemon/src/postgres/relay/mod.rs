@@ -45,7 +45,7 @@ use client::Client;
 use expected::Expected;
 pub use framing::says_goodbye;
 pub use group::TRANSITIONS;
-use group::{Event, Group};
+use group::{Group, GroupEvent};
 use headrace_core::{ReadBuffer, TransactionStatus};
 use headrace_postgres::messages::tag::frontend;
 use in_flight::InFlight;
@@ -71,7 +71,7 @@ pub enum Refused {
 
 /// What is left after the messages of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Then {
+pub enum RelayStep {
     /// More bytes are needed, or room to send.
     Wait,
     /// The client has said goodbye.
@@ -211,13 +211,13 @@ impl Relay {
     /// A reply to a message of a group is to come.
     fn expect(&mut self, expected: Expected) {
         if !expected.is_put_in() {
-            self.group.go(Event::Sent);
+            self.group.go(GroupEvent::Sent);
         }
         self.in_flight.replies.push(expected);
     }
 
     /// A group is complete: the reply to its last message is to come.
-    fn end_group(&mut self, event: Event, expected: Expected) {
+    fn end_group(&mut self, event: GroupEvent, expected: Expected) {
         self.group.go(event);
         self.in_flight.replies.push(expected);
     }

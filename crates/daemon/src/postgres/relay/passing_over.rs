@@ -1,7 +1,7 @@
 //! A request that was cancelled before a server connection was lent.
 
 use super::framing::{bind_names, client_header, name_of};
-use super::group::Event;
+use super::group::GroupEvent;
 use super::partial::Partial;
 use super::{Refused, Relay};
 use crate::replies;
@@ -30,7 +30,7 @@ impl Relay {
                 self.to_server = Partial::Skip(length);
                 replies::idle(output.tail());
             }
-            _ => self.group.go(Event::Cancel),
+            _ => self.group.go(GroupEvent::Cancel),
         }
         Ok(true)
     }
@@ -49,9 +49,9 @@ impl Relay {
             }
             let Some((tag, length)) = client_header(input.unread())? else { return Ok(()) };
             match tag {
-                client::TERMINATE => self.group.go(Event::Terminate),
+                client::TERMINATE => self.group.go(GroupEvent::Terminate),
                 client::SYNC => {
-                    self.group.go(Event::SyncHere);
+                    self.group.go(GroupEvent::SyncHere);
                     self.to_server = Partial::Skip(length);
                     replies::idle(output.tail());
                 }

@@ -60,7 +60,7 @@ headrace_core::names! {
 
 headrace_core::names! {
     /// An event that changes what is known of them.
-    pub enum Event {
+    pub enum SettingsEvent {
         MayChange = "a text that may change them is sent",
         Reported = "ParameterStatus within a transaction, with which the value may end",
         Settled = "everything is answered, and no transaction is open",
@@ -70,8 +70,8 @@ headrace_core::names! {
 }
 
 /// The transitions.
-pub static TRANSITIONS: Transitions<SettingsState, Event> = {
-    use Event::*;
+pub static TRANSITIONS: Transitions<SettingsState, SettingsEvent> = {
+    use SettingsEvent::*;
     use SettingsState::*;
     Transitions {
         machine: "relay-settings",
@@ -105,16 +105,16 @@ impl Settings {
 
     /// A text that may change them is passed on.
     pub fn may_change(&mut self) {
-        self.doubt(Event::MayChange);
+        self.doubt(SettingsEvent::MayChange);
     }
 
-    fn doubt(&mut self, event: Event) {
+    fn doubt(&mut self, event: SettingsEvent) {
         if self.state == SettingsState::Known {
             self.go(event, SettingsState::Uncertain);
         }
     }
 
-    fn go(&mut self, event: Event, to: SettingsState) {
+    fn go(&mut self, event: SettingsEvent, to: SettingsState) {
         TRANSITIONS.take(self.state, event, to);
         self.state = to;
     }
@@ -128,7 +128,7 @@ impl Settings {
     pub fn given(&mut self) -> bool {
         let again = self.are_discarded();
         if again {
-            self.go(Event::Given, SettingsState::Known);
+            self.go(SettingsEvent::Given, SettingsState::Known);
         }
         again
     }
@@ -140,7 +140,7 @@ impl Settings {
         }
         // That of a transaction alone ends with it.
         if !idle {
-            self.doubt(Event::Reported);
+            self.doubt(SettingsEvent::Reported);
         }
         self.set(name, value);
         true
@@ -173,7 +173,7 @@ impl Settings {
     /// have told it.
     pub(super) fn discarded(&mut self, output: &mut WriteBuffer) {
         if !self.are_discarded() {
-            self.go(Event::Discard, SettingsState::Discarded);
+            self.go(SettingsEvent::Discard, SettingsState::Discarded);
         }
         let differs = |(name, value): &(&String, &String)| is_settable(name) && self.values.get(*name) != Some(*value);
         let changed: Vec<(String, String)> =
@@ -214,7 +214,7 @@ impl Settings {
     /// Everything was answered, and no transaction is open.
     pub fn settled(&mut self) {
         if self.state == SettingsState::Uncertain {
-            self.go(Event::Settled, SettingsState::Known);
+            self.go(SettingsEvent::Settled, SettingsState::Known);
         }
     }
 }
