@@ -125,9 +125,9 @@ def test_site_with_a_pool_on_mariadb(mariadb_server: MysqldServer) -> None:
 
 
 LOADS: dict[str, tuple[str, dict[str, Any]]] = {
-    "asgi with a pool": ("asgi", {"OPTIONS": {"pool": {"min_size": 1, "max_size": 6}}}),
+    "asgi with a pool": ("asgi", {"OPTIONS": {"pool": {"min_size": 1, "max_size": 16}}}),
     "asgi without": ("asgi", {}),
-    "wsgi with a pool": ("wsgi", {"OPTIONS": {"pool": {"min_size": 1, "max_size": 6}}}),
+    "wsgi with a pool": ("wsgi", {"OPTIONS": {"pool": {"min_size": 1, "max_size": 16}}}),
     "wsgi with persistent connections": ("wsgi", {"CONN_MAX_AGE": 60}),
 }
 
