@@ -471,6 +471,48 @@ async def test_a_transaction_that_is_left_open_is_not_the_next_borrowers(module:
 # connecting
 
 
+async def test_what_is_reported_after_a_cancelled_transaction_is_stored(module: Any, url: str) -> None:
+    """A BEGIN or COMMIT that was cancelled leaves nothing open, into which the next request would write."""
+    async with module.create_pool(url, min_size=1, max_size=1) as pool:
+        await pool.execute("drop table if exists reported; create table reported (n int)")
+
+        async def request() -> None:
+            async with pool.acquire() as connection, connection.transaction():
+                await connection.execute("insert into reported values (-1)")
+
+        # asyncpg itself is not right at every moment.
+        for turns in [3] * 20 if module is asyncpg else [*range(20)] * 3:
+            task = asyncio.create_task(request())
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.wait([task])
+            assert await pool.execute("insert into reported values (1)") == "INSERT 0 1"
+            async with pool.acquire() as connection, connection.transaction():
+                await connection.execute("insert into reported values (1)")
+        count = await pool.fetchval("select count(*) from reported where n = 1")
+        assert count == (40 if module is asyncpg else 120)
+
+
+async def test_a_cancelled_begin_is_undone_before_what_follows_on_the_connection(url: str) -> None:
+    connection, observer = await facade.connect(url), await facade.connect(url)
+    await connection.execute("drop table if exists undone; create table undone (n int)")
+    for turn in range(30):
+        task = asyncio.create_task(connection.transaction().start())
+        for _ in range(turn % 6):
+            await asyncio.sleep(0)
+        task.cancel()
+        await asyncio.wait([task])
+        if task.cancelled():
+            await connection.execute("insert into undone values ($1)", turn)
+            assert await observer.fetchval("select count(*) from undone where n = $1", turn) == 1
+        else:
+            await connection.execute("rollback")
+            connection._top_xact = None
+    await connection.close()
+    await observer.close()
+
+
 async def test_settings_of_the_dsn_and_of_keywords(module: Any, url: str) -> None:
     con = await module.connect(
         f"{url}?application_name=mine&search_path=pg_catalog", server_settings={"datestyle": "SQL, DMY"}

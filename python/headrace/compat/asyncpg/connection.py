@@ -70,6 +70,7 @@ class Connection(Listening, Copying):
         self._termination_listeners = []
         self._watching = None
         self._top_xact: Transaction | None = None
+        self._undoing: asyncio.Task[None] | None = None
         self._proxy = None
         self._releases = 0
         """How often it was given back to a pool: what a borrower has kept does not work after that."""
@@ -279,6 +280,26 @@ class Connection(Listening, Copying):
         """Returns what :meth:`reset` executes; a subclass may have another."""
         return _RESET
 
+    def _undo_transaction(self) -> None:
+        """Rolls back what a BEGIN, COMMIT or ROLLBACK that was cancelled, or had an error, may have left open: behind
+        it, and before whatever is asked of the connection from now on. Without a transaction it does nothing."""
+        if self._core.wire.closed or self._core.wire.transaction_ahead() is False:
+            return
+        with contextlib.suppress(errors.Error):
+            request = self._core.submit_script("ROLLBACK")
+
+            async def wait() -> None:
+                with contextlib.suppress(errors.Error):
+                    await self._driver._wait(request, None)
+
+            self._undoing = self._loop.create_task(wait())
+
+    async def _undone(self) -> None:
+        """Waits until :meth:`_undo_transaction` has been answered."""
+        if (undoing := self._undoing) is not None:
+            await asyncio.shield(undoing)
+            self._undoing = None
+
     async def reset(self, *, timeout: float | None = None) -> None:
         """Sets the session back: open transactions, settings, cursors, subscriptions and advisory locks."""
         self._check_open()
@@ -286,8 +307,11 @@ class Connection(Listening, Copying):
         for callback in tuple(self._log_listeners):
             self.remove_log_listener(callback)
         query = self.get_reset_query()
-        if self.is_in_transaction() or self._top_xact is not None:
-            if self._top_xact is None or not self._top_xact._managed:
+        await self._undone()
+        ahead = self._core.wire.transaction_ahead()
+        if ahead is not False or self._top_xact is not None:
+            # Where a reply decides whether there is one, the program has not forgotten it.
+            if ahead is not None and (self._top_xact is None or not self._top_xact._managed):
                 # The end of a block would end it: one that was begun by hand was forgotten.
                 self._loop.call_exception_handler(
                     {"message": "Resetting connection with an active transaction " + repr(self)}

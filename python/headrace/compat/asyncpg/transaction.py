@@ -49,6 +49,7 @@ class Transaction:
             raise InterfaceError("cannot start; the transaction is already started")
         connection = self._connection
         connection._check_open()
+        await connection._undone()
         top = connection._top_xact
         if top is None:
             if connection.is_in_transaction():
@@ -66,6 +67,7 @@ class Transaction:
             self._state = TransactionState.FAILED
             if not self._nested:
                 connection._top_xact = None
+                connection._undo_transaction()
             raise
         self._state = TransactionState.STARTED
 
@@ -139,6 +141,8 @@ class Transaction:
             await connection._script(query)
         except BaseException:
             self._state = TransactionState.FAILED
+            if not self._nested:
+                connection._undo_transaction()
             raise
         self._state = state
 
