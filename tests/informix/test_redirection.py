@@ -64,7 +64,7 @@ def knows(monkeypatch: pytest.MonkeyPatch, name: str, *addresses: str) -> None:
     ask = socket.getaddrinfo
 
     def answer(host: Any, port: Any, *more: Any, **also: Any) -> Any:
-        if host != name:
+        if (host.decode() if isinstance(host, bytes) else host) != name:
             return ask(host, port, *more, **also)
         return [found for address in addresses for found in ask(address, port, *more, **also)]
 

@@ -313,6 +313,8 @@ class Deaf(Accepting):
         self.listen()
 
     def serve(self, client: socket.socket) -> None:
+        # Of a buffer that grows the kernel might have made one for all that is sent.
+        client.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
         server = self.connected(self.target)
         self.start(self._pass, server, client, False)
         self._pass(client, server, True)

@@ -9,6 +9,8 @@ from typing import Any
 
 import psycopg
 from psycopg.pq import TransactionStatus
+from psycopg.types import TypeInfo
+from psycopg.types.hstore import register_hstore
 
 import headrace
 from headrace import errors
@@ -113,6 +115,8 @@ class PostgresTwin:
         self.loop = Loop() if options.aio else None
         self.conn: Any = self._connect()
         self.oracle = psycopg.connect(databases.url(1), autocommit=True, prepare_threshold=None)
+        if (hstore := TypeInfo.fetch(self.oracle, "hstore")) is not None:
+            register_hstore(hstore, self.oracle)
         self.blocks: list[tuple[Any, str | None]] = []
         self.cursors: dict[str, Any] = {}
         self.streaming = 0

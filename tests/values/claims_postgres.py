@@ -468,3 +468,51 @@ def _(t: Trial) -> None:
     ]
     assert (codes[0], codes[1], codes[4]) == (postgres.NUMBER, postgres.STRING, postgres.DATETIME)
     assert [isinstance(code, str) for code in codes] == [True, True, False, False, False]
+
+
+EXTENSIONS = "tests/postgres/test_extension_types.py::"
+VECTORS = "tests/postgres/test_vectors.py::"
+POSTGIS = "tests/postgres/test_postgis.py::"
+shown(
+    PAGE,
+    "`dict` of `str`, and `None` for NULL",
+    "by `%s` [`Hstore`](values.md)",
+    "`Vector` and `Hstore` leave the type to the server:",
+    by=f"{EXTENSIONS}test_an_hstore_is_a_dict_by_every_way "
+    f"{VECTORS}test_operators_take_a_vector_whose_type_is_the_servers",
+)
+shown(
+    PAGE,
+    "sequences of numbers",
+    "by `%s` [`Vector`](values.md)",
+    "By `%s` a list of floats is an array of `double precision`",
+    by=f"{VECTORS}test_rows_have_lists_of_numbers_by_every_way "
+    f"{VECTORS}test_sparse_vectors_have_their_numbers_by_index "
+    f"{VECTORS}test_operators_take_a_vector_whose_type_is_the_servers",
+)
+shown(
+    PAGE,
+    "`bytes`: EWKB, with the SRID",
+    "`bytes` of WKB or EWKB",
+    "`str` of either form of text",
+    by=f"{POSTGIS}test_values_are_ewkb_by_every_way",
+)
+shown(
+    PAGE,
+    "are looked up by each connection when it meets one of them, in whichever schema the extension is",
+    "They are binary everywhere, also within arrays and composite values",
+    by=f"{EXTENSIONS}test_a_type_that_was_made_again_is_looked_up_again "
+    f"{EXTENSIONS}test_paths_are_copied_in_binary_form "
+    f"{VECTORS}test_arrays_of_vectors",
+)
+shown(
+    PAGE,
+    "For other objects register them: `register_vector()` makes arrays of NumPy of vectors",
+    by=f"{VECTORS}test_arrays_of_numpy_are_vectors {POSTGIS}test_objects_of_shapely "
+    f"{EXTENSIONS}test_a_loader_of_the_programs_own_is_registered_by_name",
+)
+shown(
+    PAGE,
+    'With `extension_types="text"`, a keyword of `connect`',
+    by=f"{EXTENSIONS}test_a_connection_may_have_the_servers_text {VECTORS}test_a_connection_may_have_the_servers_text",
+)
