@@ -105,6 +105,24 @@ def test_a_table_without_transactions_refuses_in_strict_mode_what_it_refuses_of_
             assert conn.fetch("select * from lenient") == [(10, "a", 1)]
 
 
+@pytest.mark.parametrize("prepared", [True, False], ids=["prepared", "text"])
+def test_a_view_refuses_what_it_refuses_of_a_single_row_whatever_is_behind_it(
+    my_url: str, my: Any, prepared: bool
+) -> None:
+    for bad in ((11, "a", 500), (11, "too long", 1), (11, None, 1)):
+        fresh(my, "table lenient (id int primary key, s varchar(5) not null, n tinyint not null) engine=myisam")
+        my.execute("create or replace view seen as select * from lenient")
+        with headrace.mysql.connect(my_url, autocommit=True, prepared=prepared) as conn:
+            for sql in ("insert into seen values (?, ?, ?)", "insert into seen values (?, concat(?), ?)"):
+                my.execute("delete from lenient")
+                with pytest.raises(headrace.Error) as single:
+                    conn.execute(sql, bad)
+                with pytest.raises(headrace.Error) as caught:
+                    conn.executemany(sql, [(10, "a", 1), bad])
+                assert (type(caught.value), caught.value.sqlcode) == (type(single.value), single.value.sqlcode)
+                assert conn.fetch("select * from lenient") == [(10, "a", 1)]
+
+
 FORMS = {
     "in bulk": "insert into lenient values (?, ?, ?)",
     "by names": "insert into lenient set id = ?, s = ?, n = ?",

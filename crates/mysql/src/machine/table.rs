@@ -140,7 +140,8 @@ pub(super) struct Tables {
     may_be_temporary: bool,
 }
 
-/// A query whose only row is [`MODE`], or the engine of a table without transactions; it has none if nothing is lenient.
+/// A query whose only row is [`MODE`], or the engine of a table without transactions; it has none if nothing is lenient. A
+/// view counts as such a table: what is behind it is not known.
 fn question(table: &Table) -> String {
     let literal = |text: &str| {
         let hex: String = text.bytes().map(|byte| format!("{byte:02x}")).collect();
@@ -151,9 +152,9 @@ fn question(table: &Table) -> String {
     format!(
         "SELECT '{MODE}' FROM DUAL WHERE NOT FIND_IN_SET('STRICT_ALL_TABLES', @@sql_mode) \
          AND NOT FIND_IN_SET('STRICT_TRANS_TABLES', @@sql_mode) \
-         UNION ALL SELECT e.ENGINE FROM information_schema.TABLES t \
-         JOIN information_schema.ENGINES e ON e.ENGINE = t.ENGINE \
-         WHERE t.TABLE_SCHEMA = {schema} AND t.TABLE_NAME = {name} AND e.TRANSACTIONS = 'NO' \
+         UNION ALL SELECT COALESCE(e.ENGINE, 'VIEW') FROM information_schema.TABLES t \
+         LEFT JOIN information_schema.ENGINES e ON e.ENGINE = t.ENGINE \
+         WHERE t.TABLE_SCHEMA = {schema} AND t.TABLE_NAME = {name} AND (e.TRANSACTIONS = 'NO' OR t.TABLE_TYPE = 'VIEW') \
          AND NOT FIND_IN_SET('STRICT_ALL_TABLES', @@sql_mode) AND FIND_IN_SET('STRICT_TRANS_TABLES', @@sql_mode)"
     )
 }
