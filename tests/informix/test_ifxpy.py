@@ -161,6 +161,9 @@ def test_errors_have_the_number_behind_them_and_are_kept(ifx: InformixServer, ha
             ifxpy.exec_immediate(handle, sql)
         assert isinstance(raised.value.__cause__, headrace.Error)
         assert ifxpy.stmt_errormsg() == str(raised.value) == ifxpy.conn_errormsg(handle)
+    with pytest.raises(ifxpy.IfxPyError) as many:
+        ifxpy.execute_many(ifxpy.prepare(handle, "insert into nowhere_at_all values (?)"), ((1,), (2,)))
+    assert ifxpy.stmt_errormsg() == str(many.value)
     with pytest.raises(ifxpy.IfxPyError):
         ifxpy.connect(connection_string(ifx).replace("PWD=", "PWD=wrong"), "", "")
     assert (ifxpy.conn_error(), "SQLCODE=-951" in ifxpy.conn_errormsg()) == ("28P01", True)

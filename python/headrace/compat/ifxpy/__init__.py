@@ -10,8 +10,9 @@ a connection begins in autocommit, a DECIMAL is text, a large object is its cont
 
 from __future__ import annotations
 
+import contextlib
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, Final
@@ -55,6 +56,7 @@ from ._handles import (
     CASE_LOWER,
     CASE_NATURAL,
     CASE_UPPER,
+    SQL_ATTR_CURSOR_TYPE,
     SQL_CURSOR_FORWARD_ONLY,
     IFXConnection,
     IFXStatement,
@@ -64,7 +66,6 @@ SQL_AUTOCOMMIT_OFF: Final = 0
 SQL_AUTOCOMMIT_ON: Final = 1
 SQL_ATTR_AUTOCOMMIT: Final = 102
 SQL_ATTR_QUERY_TIMEOUT: Final = 0
-SQL_ATTR_CURSOR_TYPE: Final = 6
 SQL_CURSOR_KEYSET_DRIVEN: Final = 1
 SQL_CURSOR_DYNAMIC: Final = 2
 SQL_CURSOR_STATIC: Final = 3
@@ -197,8 +198,7 @@ def get_option(handle: IFXConnection | IFXStatement, option: int, type: int) -> 
 
 def conn_error(connection: IFXConnection | None = None) -> str:
     """SQLSTATE of the last error of a connection, or of the last attempt to connect; an empty text if there is none."""
-    failed = connection.error if connection else _last["connect"]
-    return failed.sqlstate if failed else ""
+    return _sqlstate(connection.error if connection else _last["connect"])
 
 
 def conn_errormsg(connection: IFXConnection | None = None) -> str:
@@ -208,13 +208,16 @@ def conn_errormsg(connection: IFXConnection | None = None) -> str:
 
 def stmt_error(statement: IFXStatement | None = None) -> str:
     """SQLSTATE of the last error of a statement, or of the last statement that failed."""
-    failed = statement.error if statement else _last["statement"]
-    return failed.sqlstate if failed else ""
+    return _sqlstate(statement.error if statement else _last["statement"])
 
 
 def stmt_errormsg(statement: IFXStatement | None = None) -> str:
     """The text of that error."""
     return str((statement.error if statement else _last["statement"]) or "")
+
+
+def _sqlstate(failed: IfxPyError | None) -> str:
+    return failed.sqlstate if failed else ""
 
 
 # statements
@@ -269,12 +272,8 @@ def execute(statement: IFXStatement, parameters: Sequence[Any] | None = None) ->
     Raises:
         IfxPyError: the server refused it.
     """
-    try:
+    with _noted():
         statement.execute(parameters)
-    except IfxPyError as failed:
-        _last["statement"] = failed
-        raise
-    _last["statement"] = None
     return True
 
 
@@ -284,7 +283,19 @@ def execute_many(statement: IFXStatement, seq_of_parameters: Sequence[Sequence[A
     Raises:
         IfxPyError: the server refused a row.
     """
-    return statement.execute_many(seq_of_parameters)
+    with _noted():
+        return statement.execute_many(seq_of_parameters)
+
+
+@contextlib.contextmanager
+def _noted() -> Generator[None, None, None]:
+    """What the last statement has raised, for those who ask without one."""
+    _last["statement"] = None
+    try:
+        yield
+    except IfxPyError as failed:
+        _last["statement"] = failed
+        raise
 
 
 def callproc(connection: IFXConnection, procname: str, parameters: Sequence[Any] = ()) -> Any:

@@ -3,17 +3,15 @@ Manual), read from the system catalog ("System Catalog Tables", IBM Informix Gui
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
+from ...informix.catalog import COLUMN_NAMES, FIRST_OWN, INDEXES, Indexes, indexes
 from ...sql import Identifier
 from ._columns import described
 from ._handles import IFXConnection, IFXStatement
 
-FIRST_OWN: Final = 100
-"""The number of the first table that is not the catalog's."""
-PARTS: Final = 16
-"""Columns of an index that ``sysindexes`` has."""
 _KINDS: Final = {"T": "TABLE", "V": "VIEW", "S": "SYNONYM", "P": "SYNONYM"}
 _RULES: Final = {"C": 0, "R": 1}
 """SQL_CASCADE, SQL_RESTRICT."""
@@ -81,19 +79,13 @@ def columns(connection: IFXConnection, schema: str | None, table: str | None, co
     return result(connection, names, rows)
 
 
-def _indexes(connection: IFXConnection, table: int) -> dict[str, tuple[str, list[tuple[str, bool]]]]:
-    """The indexes of a table: their kind, and their columns, each with whether it descends."""
-    names = dict(connection.driver.fetch("SELECT colno, colname FROM syscolumns WHERE tabid = ?", table))
-    parts = ", ".join(f"part{part}" for part in range(1, PARTS + 1))
-    rows = connection.driver.fetch(f"SELECT idxname, idxtype, {parts} FROM sysindexes WHERE tabid = ?", table)
-    return {
-        name: (kind, [(names[abs(part)], part < 0) for part in found if part and abs(part) in names])
-        for name, kind, *found in sorted(rows)
-    }
+def _indexes(connection: IFXConnection, table: int) -> Indexes:
+    names = dict(connection.driver.fetch(COLUMN_NAMES, table))
+    return indexes(names, connection.driver.fetch(INDEXES, table))
 
 
-def _columns_of(connection: IFXConnection, table: int, index: str) -> list[str]:
-    return [name for name, _ in _indexes(connection, table).get(index, ("", []))[1]]
+def _columns_of(found: Indexes, index: str) -> list[str]:
+    return [name for name, _ in found.get(index, ("", []))[1]]
 
 
 def primary_keys(connection: IFXConnection, schema: str | None, table: str | None) -> IFXStatement:
@@ -102,7 +94,7 @@ def primary_keys(connection: IFXConnection, schema: str | None, table: str | Non
     for number, owner, name, _ in _found(connection, schema, table, ("T",)):
         sql = "SELECT constrname, idxname FROM sysconstraints WHERE tabid = ? AND constrtype = 'P'"
         for key, index in connection.driver.fetch(sql, number):
-            for at, column in enumerate(_columns_of(connection, number, index), 1):
+            for at, column in enumerate(_columns_of(_indexes(connection, number), index), 1):
                 rows.append((connection.database, owner, name, column, at, key))
     return result(connection, "TABLE_CAT TABLE_SCHEM TABLE_NAME COLUMN_NAME KEY_SEQ PK_NAME", rows)
 
@@ -122,13 +114,12 @@ def foreign_keys(
         "FROM sysconstraints c, sysreferences r, sysconstraints p "
         "WHERE c.tabid = ? AND c.constrtype = 'R' AND r.constrid = c.constrid AND p.constrid = r.primary"
     )
+    of = functools.cache(functools.partial(_indexes, connection))
     for number, owner, name, _ in _found(connection, referring_schema, referring_table, ("T",)):
         for key, index, parent, primary, its_index, rule in connection.driver.fetch(sql, number):
             if parent not in parents:
                 continue
-            pairs = zip(
-                _columns_of(connection, number, index), _columns_of(connection, parent, its_index), strict=False
-            )
+            pairs = zip(_columns_of(of(number), index), _columns_of(of(parent), its_index), strict=False)
             for at, (column, referred) in enumerate(pairs, 1):
                 database = connection.database
                 rows.append(

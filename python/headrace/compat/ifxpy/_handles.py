@@ -13,6 +13,7 @@ from ...types import BlobLocator, ClobLocator
 from ._columns import Described, described
 from ._errors import FETCH_TYPE, IfxPyError, from_driver, of_odbc
 
+SQL_ATTR_CURSOR_TYPE: Final = 6
 SQL_CURSOR_FORWARD_ONLY: Final = 0
 CASE_NATURAL: Final = 0
 CASE_LOWER: Final = 1
@@ -79,7 +80,7 @@ class IFXStatement:
     @property
     def cursor_type(self) -> int:
         """One of SQL_CURSOR_*. Without scrollable cursors the driver makes each of them forward only."""
-        asked = int(self.options.get(6, SQL_CURSOR_FORWARD_ONLY))
+        asked = int(self.options.get(SQL_ATTR_CURSOR_TYPE, SQL_CURSOR_FORWARD_ONLY))
         return asked if self.connection.scrolls else SQL_CURSOR_FORWARD_ONLY
 
     def execute(self, params: Sequence[Any] | None) -> None:

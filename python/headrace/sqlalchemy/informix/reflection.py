@@ -20,12 +20,9 @@ from sqlalchemy.engine import default, reflection
 from sqlalchemy.engine.reflection import ReflectionDefaults
 from sqlalchemy.sql import sqltypes
 
+from ...informix.catalog import COLUMN_NAMES, FIRST_OWN, INDEXES, Indexes, indexes
 from .types import SERIALS, reflected
 
-FIRST_OWN = 100
-"""The number of the first table that is not the catalog's."""
-PARTS = 16
-"""Columns of an index that ``sysindexes`` has."""
 _TABLE, _VIEW, _SEQUENCE, _SYNONYMS = "T", "V", "Q", ("S", "P")
 _CHECK_TEXT, _VIEW_TEXT = 32, 64
 """Characters of a row of ``syschecks`` and ``sysviews``: a text goes on in the next row, its blanks at the end of one
@@ -175,18 +172,10 @@ class InformixReflection(default.DefaultDialect):
     # keys and indexes
 
     @reflection.cache
-    def _indexes(
-        self, connection: Any, *, number: int, **keywords: Any
-    ) -> dict[str, tuple[str, list[tuple[str, bool]]]]:
+    def _indexes(self, connection: Any, *, number: int, **keywords: Any) -> Indexes:
         """The indexes of a table: whether they are unique, and their columns, each with whether it descends."""
-        sql = "SELECT colno, colname FROM syscolumns WHERE tabid = ?"
-        names: dict[int, str] = {at: name for at, name in connection.exec_driver_sql(sql, (number,))}  # noqa: C416
-        parts = ", ".join(f"part{part}" for part in range(1, PARTS + 1))
-        sql = f"SELECT idxname, idxtype, {parts} FROM sysindexes WHERE tabid = ? ORDER BY idxname"
-        return {
-            name: (kind, [(names[abs(part)], part < 0) for part in found if part and abs(part) in names])
-            for name, kind, *found in connection.exec_driver_sql(sql, (number,))
-        }
+        names: dict[int, str] = {at: name for at, name in connection.exec_driver_sql(COLUMN_NAMES, (number,))}  # noqa: C416
+        return indexes(names, connection.exec_driver_sql(INDEXES, (number,)))
 
     @reflection.cache
     def _constraints(self, connection: Any, *, number: int, **keywords: Any) -> list[Any]:
