@@ -149,16 +149,6 @@ def checked_dumpers(dumpers: Mapping[type, Any] | None) -> Mapping[type, Any]:
     return dumpers
 
 
-def made_rows(make: Any, rows: list[Any]) -> list[Any]:
-    """The rows that ``make`` makes of tuples. What makes all of them at once does so in their list, which is nobody
-    else's."""
-    many: Any = getattr(make, "many", None)
-    if many is None:
-        return list(map(make, rows))
-    many(rows)
-    return rows
-
-
 def checked_mapping(value: Mapping[K, V] | None, what: str) -> Mapping[K, V]:
     """A mapping that was given as ``what``, or nothing.
 

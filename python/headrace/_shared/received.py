@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from .._native import ArrowBatch, ArrowSink, Columns, Result
 from ..errors import ProgrammingError
-from ..rows import RowFactory, tuple_row
-from .arguments import made_rows, row_maker
+from ..rows import Records, RowFactory, tuple_row
+from .arguments import row_maker
 from .connection_base import ConnectionBase
 from .cursor_base import columns_of
 
@@ -38,9 +38,7 @@ class Receiving(ConnectionBase[R]):
         if received is not None:
             received.columns = columns
             return rows
-        factory = self.row_factory
-        make: Any = None if factory is tuple_row else row_maker(factory, columns.names)
-        return rows if make is None else made_rows(make, rows)
+        return _row_maker(self.row_factory, columns.names)(rows)
 
     def _has_rows(self, result: Result, received: Received | None) -> bool:
         """Returns true if the statement of a stream returns rows. Only a cursor may execute one that does not."""
@@ -66,15 +64,28 @@ class Receiving(ConnectionBase[R]):
 
 def lists_of(factory: RowFactory[R], first: Result) -> Callable[[Result], Iterable[list[R]]]:
     """What makes a list of rows of each result of a stream, and none of one without rows. ``first`` is the first."""
-    make = None if factory is tuple_row else row_maker(factory, columns_of(first).names)
+    make = _row_maker(factory, columns_of(first).names)
 
     def lists(result: Result) -> Iterable[list[R]]:
-        rows: Any = result.rows
-        if not rows:
-            return ()
-        return (rows if make is None else made_rows(make, rows),)
+        return (make(result.rows),) if result.rows else ()
 
     return lists
+
+
+def _row_maker(factory: RowFactory[Any], names: Sequence[str]) -> Callable[[list[Any]], list[Any]]:
+    """What makes rows of a list of tuples, which is nobody else's."""
+    if factory is tuple_row:
+        return lambda rows: rows
+    make = row_maker(factory, names)
+    if not isinstance(make, Records):
+        return lambda rows: list(map(make, rows))
+    records = make
+
+    def in_place(rows: list[Any]) -> list[Any]:
+        records.many(rows)
+        return rows
+
+    return in_place
 
 
 def batches_of(sink: ArrowSink, _first: Result) -> Callable[[Result], Iterable[ArrowBatch]]:
