@@ -471,9 +471,15 @@ async def test_a_transaction_that_is_left_open_is_not_the_next_borrowers(module:
 # connecting
 
 
-async def test_what_is_reported_after_a_cancelled_transaction_is_stored(module: Any, url: str) -> None:
-    """A BEGIN or COMMIT that was cancelled leaves nothing open, into which the next request would write."""
-    async with module.create_pool(url, min_size=1, max_size=1) as pool:
+async def _no_reset(connection: Any) -> None:
+    """Has nothing to reset: transactions are the pool's to end."""
+
+
+@pytest.mark.parametrize("reset", [None, _no_reset], ids=["reset", "own reset"])
+async def test_what_is_reported_after_a_cancelled_transaction_is_stored(module: Any, url: str, reset: Any) -> None:
+    """A BEGIN or COMMIT that was cancelled leaves nothing open, into which the next request would write, whoever resets
+    what the session has."""
+    async with module.create_pool(url, min_size=1, max_size=1, reset=reset) as pool:
         await pool.execute("drop table if exists reported; create table reported (n int)")
 
         async def request() -> None:
@@ -492,6 +498,24 @@ async def test_what_is_reported_after_a_cancelled_transaction_is_stored(module: 
                 await connection.execute("insert into reported values (1)")
         count = await pool.fetchval("select count(*) from reported where n = 1")
         assert count == (40 if module is asyncpg else 120)
+
+
+async def test_a_begin_of_the_program_that_was_cancelled_is_not_the_next_borrowers(url: str) -> None:
+    async with facade.create_pool(url, min_size=1, max_size=1, reset=_no_reset) as pool:
+        await pool.execute("drop table if exists begun; create table begun (n int)")
+
+        async def request() -> None:
+            async with pool.acquire() as connection:
+                await connection.execute("begin")
+
+        for turns in range(20):
+            task = asyncio.create_task(request())
+            for _ in range(turns):
+                await asyncio.sleep(0)
+            task.cancel()
+            await asyncio.wait([task])
+            assert await pool.execute("insert into begun values (1)") == "INSERT 0 1"
+        assert await pool.fetchval("select count(*) from begun") == 20
 
 
 async def test_a_cancelled_begin_is_undone_before_what_follows_on_the_connection(url: str) -> None:

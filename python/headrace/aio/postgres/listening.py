@@ -82,7 +82,7 @@ class AsyncListener:
             raise StopAsyncIteration
         connection = self._connection
         if connection is None:
-            raise ProgrammingError("a listener is iterated over within its block: async with listen(...) as listener")
+            raise ProgrammingError("a listener is iterated over within its with block")
         try:
             while True:
                 found: Notify | None = None

@@ -225,9 +225,9 @@ class Connection(Listening, Copying):
             raise exceptions.InterfaceError(f"could not find a built-in codec named {codec_name!r}")
         await self._oid_of(typename, schema)
         if codec_name == "pg_contrib.hstore":
-            from .hstore import dumped, loaded
+            from ...postgres.hstore import dump, parse
 
-            await self.set_type_codec(typename, schema=schema, encoder=dumped, decoder=loaded)
+            await self.set_type_codec(typename, schema=schema, encoder=dump, decoder=parse)
         elif codec_name == "int":
             await self.set_type_codec(typename, schema=schema, encoder=str, decoder=int)
         else:
@@ -300,6 +300,12 @@ class Connection(Listening, Copying):
             await asyncio.shield(undoing)
             self._undoing = None
 
+    async def _transaction_ahead(self) -> bool | None:
+        """Whether a transaction is open once all that was asked has been answered; None if only the replies decide it,
+        as after a BEGIN of the program's own that was cancelled."""
+        await self._undone()
+        return self._core.wire.transaction_ahead()
+
     async def reset(self, *, timeout: float | None = None) -> None:
         """Sets the session back: open transactions, settings, cursors, subscriptions and advisory locks."""
         self._check_open()
@@ -307,8 +313,7 @@ class Connection(Listening, Copying):
         for callback in tuple(self._log_listeners):
             self.remove_log_listener(callback)
         query = self.get_reset_query()
-        await self._undone()
-        ahead = self._core.wire.transaction_ahead()
+        ahead = await self._transaction_ahead()
         if ahead is not False or self._top_xact is not None:
             # Where a reply decides whether there is one, the program has not forgotten it.
             if ahead is not None and (self._top_xact is None or not self._top_xact._managed):

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import inspect
 import math
 import os
 import re
-from collections.abc import AsyncIterable, Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, Callable, Coroutine, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -277,20 +278,14 @@ class Copying(Statements):
 
     async def _copy_out(self, statement: str, output: Any, timeout: float | None) -> str:
         self._check_open()
-        opened: Any = None
-        if _is_path(output):
-            opened = output = await asyncio.to_thread(open, output, "wb")
-        write = output.write if hasattr(output, "write") else output
-        if not callable(write):
-            raise TypeError(
-                f"output is expected to be a file-like object, a path or a coroutine function, not {output!r}"
-            )
-        try:
+        async with _opened(output, "wb") as file:
+            write = file.write if hasattr(file, "write") else file
+            if not callable(write):
+                raise TypeError(
+                    f"output is expected to be a file-like object, a path or a coroutine function, not {output!r}"
+                )
             with as_asyncpg(statement):
                 return await self._within(_drain(self._driver, statement, write), timeout)
-        finally:
-            if opened is not None:
-                await asyncio.to_thread(opened.close)
 
     async def _within(self, work: Coroutine[Any, Any, str], timeout: float | None) -> str:
         """A COPY within its time, which is also that of the program's own functions."""
@@ -299,26 +294,26 @@ class Copying(Statements):
 
     async def _copy_in(self, statement: str, source: Any, timeout: float | None) -> str:
         self._check_open()
-        opened: Any = None
-        if _is_path(source):
-            opened = source = await asyncio.to_thread(open, source, "rb")
-        if not hasattr(source, "read") and not isinstance(source, (AsyncIterable, Iterable)):
-            raise TypeError(
-                f"source is expected to be a file-like object, a path or an iterable of bytes, not {source!r}"
-            )
-        try:
+        async with _opened(source, "rb") as file:
+            if not hasattr(file, "read") and not isinstance(file, (AsyncIterable, Iterable)):
+                raise TypeError(
+                    f"source is expected to be a file-like object, a path or an iterable of bytes, not {source!r}"
+                )
             with as_asyncpg(statement):
-                return await self._within(_fill(self._driver, statement, source), timeout)
-        finally:
-            if opened is not None:
-                await asyncio.to_thread(opened.close)
+                return await self._within(_fill(self._driver, statement, file), timeout)
 
 
-def _is_path(value: object) -> bool:
-    """Returns true for a path: temporary files are objects that have one."""
-    if hasattr(value, "read") or hasattr(value, "write"):
-        return False
-    return isinstance(value, (str, os.PathLike))
+@contextlib.asynccontextmanager
+async def _opened(given: Any, mode: str) -> AsyncGenerator[Any, None]:
+    """The file of a path, as long as the block; what else is given, temporary files of a path as well, as it is."""
+    if hasattr(given, "read") or hasattr(given, "write") or not isinstance(given, (str, os.PathLike)):
+        yield given
+        return
+    file = await asyncio.to_thread(open, given, mode)  # pyright: ignore[reportUnknownArgumentType]
+    try:
+        yield file
+    finally:
+        await asyncio.to_thread(file.close)
 
 
 async def _drain(driver: AsyncConnection[Any], statement: str, write: Callable[[bytes], Any]) -> str:

@@ -147,7 +147,7 @@ class PoolConnectionHolder:
 
     async def _reset_by_program(self, con: Any) -> None:
         con._listeners.clear()
-        if con.is_in_transaction():
+        if await con._transaction_ahead() is not False:
             await con.execute("ROLLBACK")
         con._top_xact = None
         assert self._pool._reset is not None, "looked at by the caller"

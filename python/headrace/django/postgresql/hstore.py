@@ -1,16 +1,11 @@
-"""The text form of ``hstore``, as the manual of PostgreSQL's extension has it: ``"key"=>"value", "other"=>NULL``."""
+"""``hstore`` as Django's fields read and write it, whose errors are the driver's."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from typing import Final
 
 from ...errors import DataError
-
-_PAIR: Final = re.compile(r'"((?:[^"\\]|\\.)*)"\s*=>\s*(?:"((?:[^"\\]|\\.)*)"|NULL)\s*(?:,\s*|$)', re.DOTALL)
-_ESCAPED: Final = re.compile(r"\\(.)", re.DOTALL)
-_SPECIAL: Final = re.compile(r'(["\\])')
+from ...postgres import hstore
 
 
 def load(data: bytes) -> dict[str, str | None]:
@@ -19,21 +14,10 @@ def load(data: bytes) -> dict[str, str | None]:
     Raises:
         DataError: the text has another form.
     """
-    text = data.decode()
-    found: dict[str, str | None] = {}
-    at = 0
-    while at < len(text):
-        pair = _PAIR.match(text, at)
-        if pair is None:
-            raise DataError(f"not the text of an hstore at character {at}: {text[at : at + 40]!r}")
-        key, value = pair.groups()
-        found[_ESCAPED.sub(r"\1", key)] = None if value is None else _ESCAPED.sub(r"\1", value)
-        at = pair.end()
-    return found
-
-
-def _quoted(text: str) -> str:
-    return '"' + _SPECIAL.sub(r"\\\1", text) + '"'
+    try:
+        return hstore.parse(data.decode())
+    except ValueError as error:
+        raise DataError(str(error)) from None
 
 
 def dump(value: Mapping[str, str | None]) -> str:
@@ -42,9 +26,7 @@ def dump(value: Mapping[str, str | None]) -> str:
     Raises:
         DataError: a key or value is neither text nor, as a value, None.
     """
-    parts: list[str] = []
-    for key, item in value.items():
-        if not isinstance(key, str) or not (item is None or isinstance(item, str)):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise DataError("an hstore has text as keys, and text or None as values")
-        parts.append(f"{_quoted(key)}=>{'NULL' if item is None else _quoted(item)}")
-    return ",".join(parts)
+    try:
+        return hstore.dump(value)
+    except TypeError as error:
+        raise DataError(str(error)) from None

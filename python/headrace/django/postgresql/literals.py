@@ -17,11 +17,11 @@ from typing import Any, Final, cast
 
 from ...errors import DataError, ProgrammingError
 from ...postgres.core import quote_literal
+from ...postgres.hstore import quoted
 from ...types import Interval, Json, Jsonb, Range
 from . import hstore
 from .numbers import array_type
 
-_SPECIAL: Final = re.compile(r'(["\\])')
 _PLACE: Final = re.compile(r"%(?:%|s|\((?P<name>[^)]*)\)s|(?P<other>.?))", re.DOTALL)
 
 
@@ -122,8 +122,7 @@ def _element(value: Any) -> str:
         return "NULL"
     if isinstance(value, list | tuple):
         return _braces(cast(Any, value))
-    text = str(value.value if isinstance(value, enum.Enum) else value)
-    return '"' + _SPECIAL.sub(r"\\\1", text) + '"'
+    return quoted(str(value.value if isinstance(value, enum.Enum) else value))
 
 
 def _braces(value: Sequence[Any]) -> str:
