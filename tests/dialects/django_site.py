@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import json
 import os
@@ -16,6 +17,7 @@ from django.conf import settings
 settings.configure(DATABASES={"default": json.loads(os.environ["DJANGO_DATABASE"])}, USE_TZ=True)
 django.setup()
 
+from asgiref.sync import ThreadSensitiveContext, sync_to_async  # noqa: E402
 from django.db import DatabaseError, connection, connections, models, transaction  # noqa: E402
 from django.db.models import F  # noqa: E402
 
@@ -59,6 +61,29 @@ def left_by_threads() -> None:
         thread.start()
         thread.join()
     assert connection.pool.stats().in_use == 0
+
+
+async def left_by_tasks() -> None:
+    """Tasks outlive their requests, which were cancelled, and go on in threads that nothing ends: as above."""
+
+    async def goes_on(over: asyncio.Event) -> None:
+        await over.wait()
+        await sync_to_async(Counter.objects.update)(count=0)
+        await sync_to_async(lambda: None)()
+
+    never = asyncio.Event()
+    # Waits for the client to say more, and keeps the request's context, and so its thread.
+    listening = []
+    for _ in range(MOST + 1):
+        over = asyncio.Event()
+        async with ThreadSensitiveContext():
+            listening.append(asyncio.create_task(never.wait()))
+            task = asyncio.create_task(goes_on(over))
+        over.set()
+        await task
+    assert connection.pool.stats().in_use == 0
+    never.set()
+    await asyncio.gather(*listening)
 
 
 def failed_inside() -> None:
@@ -147,6 +172,7 @@ if connection.vendor == "postgresql":
     failed_inside()
 databases_of_tests()
 left_by_threads()
+asyncio.run(left_by_tasks())
 for work, number in ((requests, THREADS), (abandoned, 1)):
     threads = [threading.Thread(target=work) for _ in range(number)]
     for thread in threads:

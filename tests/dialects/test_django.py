@@ -126,6 +126,7 @@ def test_site_with_a_pool_on_mariadb(mariadb_server: MysqldServer) -> None:
 
 LOADS: dict[str, tuple[str, dict[str, Any]]] = {
     "asgi with a pool": ("asgi", {"OPTIONS": {"pool": {"min_size": 1, "max_size": 16}}}),
+    "asgi with a small pool": ("asgi", {"OPTIONS": {"pool": {"min_size": 1, "max_size": 3}}}),
     "asgi without": ("asgi", {}),
     "wsgi with a pool": ("wsgi", {"OPTIONS": {"pool": {"min_size": 1, "max_size": 16}}}),
     "wsgi with persistent connections": ("wsgi", {"CONN_MAX_AGE": 60}),
@@ -133,7 +134,7 @@ LOADS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not NIGHT, reason="takes two minutes: make test-long")
+@pytest.mark.skipif(not NIGHT, reason="takes three minutes: make test-long")
 @pytest.mark.parametrize("name", LOADS)
 @pytest.mark.parametrize("database", ["postgresql", "mariadb"])
 def test_site_under_load_with_cancelled_requests(request: pytest.FixtureRequest, database: str, name: str) -> None:

@@ -1,7 +1,11 @@
-"""Connections of threads that have ended.
+"""Connections of threads that have ended, and of requests that are over.
 
 Django closes the connections of a request at its end. Of a request on ASGI that is cancelled it does not hear: its
 thread ends, and the connection would stay open, or away from the pool, until the garbage collector finds it.
+
+What the request has begun goes on without it, in a task of its own (``process_request()`` of Django's ASGIHandler). For
+each function that is called in a thread after that asgiref starts another thread, which only the garbage collector
+ends: a connection that is opened there is closed right after the function.
 """
 
 # pyright: basic, reportMissingTypeStubs=false
@@ -10,6 +14,7 @@ thread ends, and the connection would stay open, or away from the pool, until th
 from __future__ import annotations
 
 import contextlib
+import sys
 import threading
 import weakref
 from collections.abc import Callable
@@ -38,7 +43,9 @@ class _Open:
 
 
 def close_at_end(wrapper: Any, connection: Any, pool: Any = None) -> Callable[[], None]:
-    """Has a connection closed when this thread ends. The main thread's end is the program's, and closes nothing.
+    """Has a connection closed when this thread ends, or before, if it works for a request that is over.
+
+    The main thread's end is the program's, and closes nothing.
 
     Args:
         wrapper: Django's, which has the connection.
@@ -50,6 +57,7 @@ def close_at_end(wrapper: Any, connection: Any, pool: Any = None) -> Callable[[]
     """
     if threading.get_ident() == threading.main_thread().ident:
         return nothing
+    _close_after_function(wrapper)
     try:
         closing: dict[int, Any] = _of_thread.open.closing
     except AttributeError:
@@ -63,6 +71,29 @@ def close_at_end(wrapper: Any, connection: Any, pool: Any = None) -> Callable[[]
         closing[id(connection)] = weakref.ref(wrapper), partial(pool.putconn, connection)
     number = id(connection)
     return lambda: closing.pop(number, nothing) and None
+
+
+def _close_after_function(wrapper: Any) -> None:
+    """Closes a connection after the function that runs in this thread, if its request on ASGI is over."""
+    # Without it loaded there is no such request.
+    asgiref: Any = sys.modules.get("asgiref.sync")
+    if asgiref is None:
+        return
+    calls = asgiref.SyncToAsync
+    request = calls.thread_sensitive_context.get(None)
+    if request is None or not _is_over(request):
+        return
+    executor = calls.context_to_thread_executor.get(request)
+    if executor is not None:
+        # It has one thread, this one: its next work begins when the function has returned.
+        with contextlib.suppress(RuntimeError):
+            executor.submit(wrapper.close)
+
+
+def _is_over(request: Any) -> bool:
+    """True if the ``ThreadSensitiveContext`` of a request was left."""
+    # Before asgiref 3.13 the token stays, and only its repr shows that it was used.
+    return request.token is None or repr(request.token).startswith("<Token used")
 
 
 def nothing() -> None:
