@@ -1,4 +1,7 @@
-"""Settings for Django's own tests on headrace's backends: the database is in DJANGO_DATABASE, as JSON."""
+"""Settings for Django's own tests on headrace's backends.
+
+The database is in DJANGO_DATABASE, as JSON; the second one that they need is another in its server, or in DJANGO_OTHER.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,8 @@ if _database["ENGINE"] == "headrace.django.postgresql":
 
     install()
 DATABASES = {alias: {**_database, "NAME": f"{_database['NAME']}_{alias}"} for alias in ("default", "other")}
+if "DJANGO_OTHER" in os.environ:
+    DATABASES = {"default": _database, "other": json.loads(os.environ["DJANGO_OTHER"])}
 SECRET_KEY = "of a test"
 USE_TZ = False
 DEFAULT_AUTO_FIELD = "django.db.models.AutoField"

@@ -75,12 +75,12 @@ def of_mysql(server: MysqldServer, **more: Any) -> str:
     return json.dumps({"ENGINE": "headrace.django.mysql", **where, **more})
 
 
-def own_tests(database: str, *apps: str) -> str:
+def own_tests(database: str, *apps: str, **variables: str) -> str:
     """What Django's tests of these apps print."""
     arguments = ["--settings=django_backend_settings", "--parallel", "1", "--noinput"]
     code = WITHOUT + "import runpy; sys.path.insert(0, '.'); runpy.run_path('runtests.py', run_name='__main__')"
     tests = source_of("django", DJANGO) / "tests"
-    return finished(tests, "-c", code, *arguments, *apps, DJANGO_DATABASE=database).stderr
+    return finished(tests, "-c", code, *arguments, *apps, DJANGO_DATABASE=database, **variables).stderr
 
 
 @pytest.mark.slow

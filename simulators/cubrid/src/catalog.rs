@@ -11,7 +11,7 @@ use crate::types::{Family, Type};
 
 /// Tables of this server beside the users'.
 pub const SCHEMA: &str = "
-    CREATE TABLE cub_class (name TEXT PRIMARY KEY, kind TEXT, text TEXT, columns TEXT);
+    CREATE TABLE cub_class (name TEXT PRIMARY KEY, kind TEXT, text TEXT, columns TEXT, comment TEXT);
     CREATE TABLE cub_attribute (class TEXT, name TEXT, place INTEGER, type TEXT, precision INTEGER, scale INTEGER,
         nullable TEXT, value TEXT);
     CREATE TABLE cub_index (class TEXT, name TEXT, is_unique TEXT, is_primary TEXT, is_foreign TEXT, keys INTEGER);
@@ -113,7 +113,10 @@ pub fn exists(connection: &Connection, name: &str, kind: &str) -> bool {
 /// SQLite's.
 pub fn save(connection: &Connection, table: &Table) -> rusqlite::Result<()> {
     forget(connection, &table.name)?;
-    connection.execute("INSERT INTO cub_class VALUES (?, 'T', ?, '')", [&table.name, &definition(table)])?;
+    connection.execute(
+        "INSERT INTO cub_class VALUES (?, 'T', ?, '', ?)",
+        [&table.name, &definition(table), &table.comment],
+    )?;
     for (place, column) in table.columns.iter().enumerate() {
         connection.execute(
             "INSERT INTO cub_attribute VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -226,11 +229,19 @@ pub fn system(name: &str) -> Option<(String, Vec<ResultColumn>)> {
     let (sql, columns) = match name {
         "db_class" => (
             "SELECT name AS class_name, 'DBA' AS owner_name, CASE kind WHEN 'V' THEN 'VCLASS' ELSE 'CLASS' END AS \
-             class_type, 'NO' AS is_system_class, 'NO' AS partitioned, 'YES' AS is_reuse_oid_class FROM cub_class \
+             class_type, 'NO' AS is_system_class, 'NO' AS partitioned, 'YES' AS is_reuse_oid_class, comment FROM cub_class \
              WHERE kind IN ('T', 'V')",
-            ["class_name", "owner_name", "class_type", "is_system_class", "partitioned", "is_reuse_oid_class"]
-                .map(|name| if name == "class_type" { short(name) } else { text(name) })
-                .to_vec(),
+            [
+                "class_name",
+                "owner_name",
+                "class_type",
+                "is_system_class",
+                "partitioned",
+                "is_reuse_oid_class",
+                "comment",
+            ]
+            .map(|name| if name == "class_type" { short(name) } else { text(name) })
+            .to_vec(),
         ),
         "db_attribute" => (
             "SELECT name AS attr_name, class AS class_name, 'DBA' AS owner_name, 'INSTANCE' AS attr_type, place AS \

@@ -12,8 +12,7 @@ from sqlalchemy import exc
 from sqlalchemy.schema import Sequence
 from sqlalchemy.sql import compiler, functions, sqltypes
 
-LARGEST_LIMIT = 2**62
-"""Rows that no result has: an offset needs a limit beside it, and their sum is a BIGINT."""
+from ...cubrid.catalog import LARGEST_LIMIT
 
 RESERVED = """
 absolute action add after all allocate alter and any are as asc assertion async at attach attribute avg before between

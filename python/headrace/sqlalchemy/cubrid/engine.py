@@ -15,15 +15,13 @@ from sqlalchemy.engine import URL, default
 import headrace
 import headrace.cubrid
 
+from ...cubrid.catalog import LONGEST_NAME
 from .. import _asyncio
 from .._alembic import set_up_older_alembic
 from .._engines import Levels, QuestionMarks, unwrapped
 from .compiler import CubridCompiler, CubridDDLCompiler, CubridIdentifierPreparer, CubridTypeCompiler
 from .reflection import CubridReflection
 from .types import COLSPECS
-
-LONGEST_NAME = 254
-"""Bytes of the longest name of a table, column or index."""
 
 
 class _ExecutionContext(default.DefaultExecutionContext):

@@ -13,35 +13,15 @@ from sqlalchemy.engine import default, reflection
 from sqlalchemy.engine.reflection import ReflectionDefaults
 from sqlalchemy.sql import sqltypes
 
+from ...cubrid.catalog import foreign_keys, indexes, primary_key, schema_info
 from .types import reflected
-
-_UNIQUE, _INDEX, _REVERSE_UNIQUE, _REVERSE_INDEX = range(4)
-"""``TYPE`` of SCHEMA_INFO's constraints."""
-_RULES = {0: "CASCADE", 3: "SET NULL"}
-"""What a foreign key does, but for RESTRICT and NO ACTION, one of which each does that says nothing else."""
-
-_BY_QUERY = ("columns", "primary_key", "tables", "view_query")
-"""Kinds of SCHEMA_INFO for which the broker writes a query, with the name in quotes as it was given."""
-
-
-def _bare(name: str) -> str:
-    """A name without the owner before it, which servers from 11.2 on write."""
-    return name.rpartition(".")[2]
 
 
 class CubridReflection(default.DefaultDialect):
     """What an Inspector asks."""
 
     def _info(self, connection: Any, kind: str, name: str, schema: str | None) -> list[Any]:
-        driver = connection.connection.dbapi_connection
-        if kind == "foreign_keys":
-            # The broker's process of 11.3 replies with the error of an earlier request, which another table without
-            # keys was enough for, unless a kind for which it writes a query was requested after that.
-            self._info(connection, "tables", "db_root", None)
-        if kind in _BY_QUERY:
-            name = name.replace("'", "''")
-        found = driver.schema_info(kind, name if schema is None else f"{schema}.{name}")
-        return list(found.fetchall()) if hasattr(found, "fetchall") else list(found)
+        return schema_info(connection.connection.dbapi_connection, kind, name, schema)
 
     @reflection.cache
     def _kind(self, connection: Any, table_name: str, schema: str | None = None, **keywords: Any) -> str:
@@ -163,52 +143,47 @@ class CubridReflection(default.DefaultDialect):
     def get_pk_constraint(self, connection: Any, table_name: str, schema: str | None = None, **keywords: Any) -> Any:
         if not self._is_table(connection, table_name, schema, **keywords):
             return ReflectionDefaults.pk_constraint()
-        rows = sorted(self._info(connection, "primary_key", table_name, schema), key=lambda row: row[2])
-        if not rows:
-            return ReflectionDefaults.pk_constraint()
-        return {"constrained_columns": [column for _, column, _, _ in rows], "name": rows[0][3]}
+        key = primary_key(self._info(connection, "primary_key", table_name, schema))
+        return {"constrained_columns": key[1], "name": key[0]} if key else ReflectionDefaults.pk_constraint()
 
     @reflection.cache
     def get_foreign_keys(self, connection: Any, table_name: str, schema: str | None = None, **keywords: Any) -> Any:
         if not self._is_table(connection, table_name, schema, **keywords):
             return ReflectionDefaults.foreign_keys()
-        found: dict[str, dict[str, Any]] = {}
-        rows = sorted(self._info(connection, "foreign_keys", table_name, schema), key=lambda row: (row[7], row[4]))
-        for parent, referred, _, column, _, updating, deleting, name, _ in rows:
-            rules = {"onupdate": _RULES.get(updating), "ondelete": _RULES.get(deleting)}
-            key = found.setdefault(
-                name,
-                {
-                    "name": name,
-                    "constrained_columns": [],
-                    "referred_schema": schema,
-                    "referred_table": _bare(parent),
-                    "referred_columns": [],
-                    "options": {word: rule for word, rule in rules.items() if rule is not None},
+        found = [
+            {
+                "name": key.name,
+                "constrained_columns": key.columns,
+                "referred_schema": schema,
+                "referred_table": key.table,
+                "referred_columns": key.referred,
+                "options": {
+                    word: rule
+                    for word, rule in (("onupdate", key.on_update), ("ondelete", key.on_delete))
+                    if rule is not None
                 },
-            )
-            key["constrained_columns"].append(column)
-            key["referred_columns"].append(referred)
-        return list(found.values()) or ReflectionDefaults.foreign_keys()
+            }
+            for key in foreign_keys(self._info(connection, "foreign_keys", table_name, schema))
+        ]
+        return found or ReflectionDefaults.foreign_keys()
 
     @reflection.cache
     def _indexes(self, connection: Any, table_name: str, schema: str | None = None, **keywords: Any) -> Any:
         """The indexes that are neither of a primary key nor of a foreign one: name, columns, whether it is unique."""
         if not self._is_table(connection, table_name, schema, **keywords):
             return []
-        foreign = {row[7] for row in self._info(connection, "foreign_keys", table_name, schema)}
-        found: dict[str, dict[str, Any]] = {}
-        rows = self._info(connection, "constraints", table_name, schema)
-        for kind, name, column, _, _, primary, _, direction in sorted(rows, key=lambda row: (row[1], row[6])):
-            if primary or name in foreign or column is None:
-                continue
-            index = found.setdefault(
-                name, {"name": name, "column_names": [], "unique": kind in (_UNIQUE, _REVERSE_UNIQUE)}
-            )
-            index["column_names"].append(column)
-            if direction and str(direction).upper().startswith("D"):
-                index.setdefault("column_sorting", {})[column] = ("desc",)
-        return list(found.values())
+        foreign = [key.name for key in foreign_keys(self._info(connection, "foreign_keys", table_name, schema))]
+        found = []
+        for one in indexes(self._info(connection, "constraints", table_name, schema), foreign):
+            index: dict[str, Any] = {
+                "name": one.name,
+                "column_names": [column for column, _ in one.columns],
+                "unique": one.is_unique,
+            }
+            if descending := {column: ("desc",) for column, down in one.columns if down}:
+                index["column_sorting"] = descending
+            found.append(index)
+        return found
 
     @reflection.cache
     def get_indexes(self, connection: Any, table_name: str, schema: str | None = None, **keywords: Any) -> Any:

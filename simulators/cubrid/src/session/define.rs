@@ -118,7 +118,7 @@ impl CasSession {
                     self.alone_query(&query)?;
                 }
                 let saved = self.connection.execute(
-                    "INSERT OR REPLACE INTO cub_class VALUES (?, 'V', ?, ?)",
+                    "INSERT OR REPLACE INTO cub_class VALUES (?, 'V', ?, ?, '')",
                     [name, text, &columns.join(",")],
                 );
                 self.kept_or(saved.map(|_| ()))?;
@@ -133,7 +133,7 @@ impl CasSession {
                     let error = Error::semantic(format!("Serial '{name}' already exist. "));
                     return if *if_not_exists { Ok(0) } else { Err(error) };
                 }
-                let saved = self.connection.execute("INSERT INTO cub_class VALUES (?, 'S', '', '')", [name]);
+                let saved = self.connection.execute("INSERT INTO cub_class VALUES (?, 'S', '', '', '')", [name]);
                 self.kept_or(saved.map(|_| ()))?;
                 self.set_number(&format!("serial {name}"), *start, *step);
             }

@@ -1,0 +1,183 @@
+"""SQL as CUBRID has it."""
+
+# pyright: basic, reportMissingTypeStubs=false
+# Django has no types: its own code is inferred, and what it assigns in other methods is not found.
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar, Final
+
+from django.conf import settings
+from django.db.backends.utils import split_tzname_delta
+
+from ...cubrid.catalog import LARGEST_LIMIT, LONGEST_NAME
+from ..flushing import flushed
+from ..operations import ZonelessOperations
+
+_MILLISECOND: Final = 1_000
+_SECOND: Final = 1_000_000
+_DAY: Final = 86_400 * _SECOND
+"""In microseconds."""
+_UNIT: Final = re.compile(r"[A-Z_]+")
+_ZONE: Final = re.compile(r"[\w/:+-]+")
+_FORMATS: Final = {
+    "year": "%Y-01-01",
+    "month": "%Y-%m-01",
+    "day": "%Y-%m-%d",
+    "hour": "%Y-%m-%d %H:00:00",
+    "minute": "%Y-%m-%d %H:%i:00",
+    "second": "%Y-%m-%d %H:%i:%s",
+}
+_TIME_FORMATS: Final = {"hour": "%H:00:00", "minute": "%H:%i:00", "second": "%H:%i:%s"}
+_FUNCTIONS: Final = {
+    "week_day": "DAYOFWEEK({})",
+    "iso_week_day": "WEEKDAY({}) + 1",
+    "week": "WEEK({}, 3)",
+    "quarter": "QUARTER({})",
+    # The year of the week's Thursday.
+    "iso_year": "YEAR(ADDDATE({0}, 3 - WEEKDAY({0})))",
+}
+
+
+class DatabaseOperations(ZonelessOperations):
+    """What the ORM asks."""
+
+    microseconds = _MILLISECOND
+    cast_char_field_without_max_length = "VARCHAR"
+    cast_data_types: ClassVar[dict[str, str]] = {
+        "AutoField": "INTEGER",
+        "BigAutoField": "BIGINT",
+        "SmallAutoField": "SMALLINT",
+        "TextField": "VARCHAR",
+    }
+
+    def max_name_length(self) -> int:
+        """Returns the bytes of the longest name."""
+        return LONGEST_NAME
+
+    def no_limit_value(self) -> int:
+        """Returns a limit that is none, for an offset."""
+        return LARGEST_LIMIT
+
+    def last_insert_id(self, cursor: Any, table_name: str, pk_name: str) -> Any:
+        """Returns the number that was generated."""
+        return cursor.lastrowid
+
+    def random_function_sql(self) -> str:
+        """Returns a number from 0 to 1."""
+        return "DRANDOM()"
+
+    def bulk_insert_sql(self, fields: Any, placeholder_rows: Any) -> str:
+        """Returns the rows of an INSERT."""
+        return "VALUES " + ", ".join(f"({', '.join(row)})" for row in placeholder_rows)
+
+    def lookup_cast(self, lookup_type: str, internal_type: str | None = None) -> str:
+        """Returns how the left side of a lookup is written."""
+        return "UPPER(%s)" if lookup_type in ("iexact", "icontains", "istartswith", "iendswith") else "%s"
+
+    def prep_for_iexact_query(self, x: Any) -> str:
+        """Returns the text: it is compared, and no pattern."""
+        return str(x)
+
+    def regex_lookup(self, lookup_type: str) -> str:
+        """Returns the operator. Without BINARY upper and lower case are one."""
+        return "%s REGEXP BINARY %s" if lookup_type == "regex" else "%s REGEXP %s"
+
+    def combine_expression(self, connector: str, sub_expressions: list[str]) -> str:
+        """Returns an expression of two."""
+        left_right = ", ".join(sub_expressions)
+        if connector == "^":
+            return f"POWER({left_right})"
+        if connector == "%%":
+            return f"MOD({left_right})"
+        return super().combine_expression("^" if connector == "#" else connector, sub_expressions)  # type: ignore[no-any-return]
+
+    # times
+
+    def _in_zone(self, sql: str, tzname: str | None) -> str:
+        own = self.connection.timezone_name
+        if not (tzname and settings.USE_TZ) or own == tzname:
+            return sql
+        name, sign, offset = split_tzname_delta(tzname)
+        zone = f"{sign}{offset}" if offset else name
+        if not _ZONE.fullmatch(zone):
+            raise ValueError(f"Invalid time zone name: {zone}")
+        return f"NEW_TIME({sql}, '{own}', '{zone}')"
+
+    def date_extract_sql(self, lookup_type: str, sql: str, params: Any) -> tuple[str, Any]:
+        """Returns a part of a date."""
+        if lookup_type in _FUNCTIONS:
+            text = _FUNCTIONS[lookup_type]
+            return text.format(sql), tuple(params) * (2 if "{0}" in text else 1)
+        unit = lookup_type.upper()
+        if not _UNIT.fullmatch(unit):
+            raise ValueError(f"Invalid lookup type: {lookup_type!r}")
+        return f"EXTRACT({unit} FROM {sql})", params
+
+    def datetime_extract_sql(self, lookup_type: str, sql: str, params: Any, tzname: str | None) -> tuple[str, Any]:
+        """Returns a part of a time."""
+        return self.date_extract_sql(lookup_type, self._in_zone(sql, tzname), params)
+
+    def date_trunc_sql(self, lookup_type: str, sql: str, params: Any, tzname: str | None = None) -> tuple[str, Any]:
+        """Returns the first day of a year, month, quarter or week."""
+        sql, params = self._in_zone(sql, tzname), tuple(params)
+        if lookup_type == "quarter":
+            month = f"ADD_MONTHS({sql}, -MOD(MONTH({sql}) - 1, 3))"
+            return f"CAST(DATE_FORMAT({month}, %s) AS DATE)", (*params, *params, _FORMATS["month"])
+        if lookup_type == "week":
+            return f"SUBDATE(CAST({sql} AS DATE), WEEKDAY({sql}))", (*params, *params)
+        if lookup_type in ("year", "month"):
+            return f"CAST(DATE_FORMAT({sql}, %s) AS DATE)", (*params, _FORMATS[lookup_type])
+        return f"CAST({sql} AS DATE)", params
+
+    def datetime_trunc_sql(self, lookup_type: str, sql: str, params: Any, tzname: str | None) -> tuple[str, Any]:
+        """Returns the beginning of a unit of time."""
+        if lookup_type in ("quarter", "week"):
+            text, params = self.date_trunc_sql(lookup_type, sql, params, tzname)
+            return f"CAST({text} AS DATETIME)", params
+        sql = self._in_zone(sql, tzname)
+        if lookup_type not in _FORMATS:
+            return sql, params
+        return f"CAST(DATE_FORMAT({sql}, %s) AS DATETIME)", (*params, _FORMATS[lookup_type])
+
+    def datetime_cast_date_sql(self, sql: str, params: Any, tzname: str | None) -> tuple[str, Any]:
+        """Returns the day."""
+        return f"CAST({self._in_zone(sql, tzname)} AS DATE)", params
+
+    def datetime_cast_time_sql(self, sql: str, params: Any, tzname: str | None) -> tuple[str, Any]:
+        """Returns the time of day."""
+        return f"CAST({self._in_zone(sql, tzname)} AS TIME)", params
+
+    def time_trunc_sql(self, lookup_type: str, sql: str, params: Any, tzname: str | None = None) -> tuple[str, Any]:
+        """Returns the beginning of an hour, minute or second."""
+        sql = self._in_zone(sql, tzname)
+        if lookup_type not in _TIME_FORMATS:
+            return f"CAST({sql} AS TIME)", params
+        return f"CAST(TIME_FORMAT({sql}, %s) AS TIME)", (*params, _TIME_FORMATS[lookup_type])
+
+    def format_for_duration_arithmetic(self, sql: str) -> str:
+        """Returns the milliseconds that are added to a DATETIME."""
+        return f"({sql}) / {_MILLISECOND}"
+
+    def subtract_temporals(self, internal_type: str, lhs: Any, rhs: Any) -> tuple[str, Any]:
+        """Returns microseconds: the difference of two DATETIMEs is in milliseconds, of days or times in theirs."""
+        unit = {"DateField": _DAY, "TimeField": _SECOND}.get(internal_type, _MILLISECOND)
+        return f"CAST({lhs[0]} - {rhs[0]} AS BIGINT) * {unit}", (*lhs[1], *rhs[1])
+
+    # tables
+
+    def sql_flush(
+        self, style: Any, tables: Any, *, reset_sequences: bool = False, allow_cascade: bool = False
+    ) -> list[str]:
+        """Returns what empties tables."""
+        sql = flushed(self.connection, tables)
+        if reset_sequences:
+            with self.connection.cursor() as cursor:
+                found = [one for table in tables for one in self.connection.introspection.get_sequences(cursor, table)]
+            sql += self.sequence_reset_by_name_sql(style, found)
+        return sql
+
+    def sequence_reset_by_name_sql(self, style: Any, sequences: Any) -> list[str]:
+        """Returns what has AUTO_INCREMENT begin again."""
+        return [f"ALTER TABLE {self.quote_name(one['table'])} AUTO_INCREMENT = 1" for one in sequences]
