@@ -79,6 +79,8 @@ VALUES: list[tuple[Any, Any]] = [
     (sa.Interval, datetime.timedelta(days=12345)),
     (sa.JSON, {"a": [1, None, "ß"]}),
     (sa.Enum("red", "blue", "it's", name="colour"), "it's"),
+    (sa.BLOB, bytes(range(256)) * 100),
+    (sa.CLOB, "naïve ß " * 10_000),
     (cub.BIT(16), b"ab"),
     (cub.MONETARY, 1.5),
 ]
@@ -243,6 +245,54 @@ def test_expressions(cub_engines: Engines, expression: Any, expected: Any) -> No
     if isinstance(expression.type, sa.Boolean):
         expression = sa.case((expression, 1), else_=0)
     assert cub_engines.connected(lambda connection: connection.scalar(sa.select(expression))) == expected
+
+
+TRUE, FALSE, UNKNOWN = 1, 2, 3
+IS: list[tuple[Any, list[int]]] = [
+    (sa.column("b", sa.Boolean).is_(True), [TRUE]),
+    (sa.column("b", sa.Boolean).is_(False), [FALSE]),
+    (sa.column("b", sa.Boolean).is_(None), [UNKNOWN]),
+    (sa.column("b", sa.Boolean).is_not(True), [FALSE, UNKNOWN]),
+    (sa.column("b", sa.Boolean).is_not(None), [TRUE, FALSE]),
+    (sa.column("b", sa.Boolean).is_(sa.literal(True)), [TRUE]),
+    (~sa.column("b", sa.Boolean).is_(False), [TRUE, UNKNOWN]),
+    ((sa.column("n") + sa.column("b") == 2).is_(True), [TRUE, FALSE]),
+    ((sa.column("n") + sa.column("b") == 2).is_not(True), [UNKNOWN]),
+    ((sa.column("n") + sa.column("b") == 3).is_(False), [TRUE, FALSE]),
+]
+
+
+@pytest.mark.parametrize(("condition", "expected"), IS, ids=str)
+def test_is_compares_with_null_too(cub_engines: Engines, condition: Any, expected: list[int]) -> None:
+    table = sa.Table("alchemy_is", sa.MetaData(), sa.Column("n", sa.Integer), sa.Column("b", sa.Boolean))
+
+    def work(connection: sa.Connection) -> Any:
+        table.create(connection)
+        try:
+            connection.execute(table.insert(), [{"n": 1, "b": True}, {"n": 2, "b": False}, {"n": 3, "b": None}])
+            return connection.scalars(sa.select(table.c.n).where(condition).order_by(table.c.n)).all()
+        finally:
+            table.drop(connection)
+
+    assert cub_engines.connected(work) == expected
+
+
+def test_fetch_is_a_limit(tables: Engines) -> None:
+    ordered = sa.select(AUTHORS.c.id).order_by(AUTHORS.c.id)
+
+    def work(connection: sa.Connection) -> Any:
+        connection.execute(AUTHORS.insert(), [{"name": name} for name in ("Ann", "Ben", "Cid")])
+        return connection.scalars(ordered.fetch(2)).all(), connection.scalars(ordered.offset(1).fetch(1)).all()
+
+    assert tables.connected(work) == ([1, 2], [2])
+    with pytest.raises(sa.exc.CompileError, match="TIES"):
+        ordered.fetch(2, with_ties=True).compile(dialect=cub.dialect())
+
+
+def test_a_truth_value_is_no_index_of_json(cub_engines: Engines) -> None:
+    element = sa.literal({"a": 1}, sa.JSON)[True]
+    with pytest.raises(sa.exc.StatementError, match="names and numbers"):
+        cub_engines.connected(lambda connection: connection.scalar(sa.select(element)))
 
 
 def test_a_condition_needs_no_table(cub_engines: Engines) -> None:

@@ -278,6 +278,38 @@ def test_expressions_are_written_as_informix_has_them(query: Any, text: str) -> 
     assert " ".join(str(query.compile(dialect=ifx.dialect())).split()).startswith(text)
 
 
+FLAG: Any = sa.column("b", sa.Boolean)
+IS: list[tuple[Any, list[int]]] = [
+    (FLAG.is_(True), [1]),
+    (FLAG.is_(False), [2]),
+    (FLAG.is_(None), [3]),
+    (FLAG.is_not(True), [2, 3]),
+    (FLAG.is_not(None), [1, 2]),
+    (FLAG.is_(sa.literal(True)), [1]),
+    (~FLAG.is_(False), [1, 3]),
+    ((sa.column("m") == 5).is_(True), [1]),
+    ((sa.column("m") == 5).is_not(True), [2, 3]),
+    ((sa.column("m") == 5).is_(False), [2]),
+]
+
+
+@pytest.mark.parametrize(("condition", "expected"), IS, ids=str)
+def test_is_compares_with_null_too(ifx_engines: Engines, condition: Any, expected: list[int]) -> None:
+    columns = (sa.Column("n", sa.Integer), sa.Column("m", sa.Integer), sa.Column("b", sa.Boolean))
+    table = sa.Table("alchemy_is", sa.MetaData(), *columns)
+    rows = [{"n": 1, "m": 5, "b": True}, {"n": 2, "m": 6, "b": False}, {"n": 3, "m": None, "b": None}]
+
+    def work(connection: sa.Connection) -> Any:
+        table.create(connection)
+        try:
+            connection.execute(table.insert(), rows)
+            return connection.scalars(sa.select(table.c.n).where(condition).order_by(table.c.n)).all()
+        finally:
+            table.drop(connection)
+
+    assert ifx_engines.connected(work) == expected
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -10,7 +10,7 @@ from typing import Any
 
 from sqlalchemy import exc
 from sqlalchemy.schema import Sequence
-from sqlalchemy.sql import compiler, functions, sqltypes
+from sqlalchemy.sql import compiler, elements, functions, sqltypes
 
 from ...cubrid.catalog import LARGEST_LIMIT
 
@@ -58,12 +58,27 @@ class CubridCompiler(compiler.SQLCompiler):
         return " FROM db_root" if self._is_filtered else ""
 
     def limit_clause(self, select: Any, **keywords: Any) -> str:
-        limit, offset = select._limit_clause, select._offset_clause
+        return self._limits(select._limit_clause, select._offset_clause, **keywords)
+
+    def _limits(self, limit: Any, offset: Any, **keywords: Any) -> str:
         if limit is None and offset is None:
             return ""
         text = str(LARGEST_LIMIT) if limit is None else self.process(limit, **keywords)
         # "LIMIT Clause", CUBRID manual: the offset comes first.
         return f" LIMIT {text}" if offset is None else f" LIMIT {self.process(offset, **keywords)}, {text}"
+
+    def fetch_clause(
+        self,
+        select: Any,
+        fetch_clause: Any = None,
+        require_offset: bool = False,
+        use_literal_execute_for_simple_int: bool = False,
+        **keywords: Any,
+    ) -> str:
+        options = select._fetch_clause_options
+        if options["percent"] or options["with_ties"]:
+            raise exc.CompileError("CUBRID has neither FETCH ... PERCENT nor WITH TIES")
+        return self._limits(select._fetch_clause, select._offset_clause, **keywords)
 
     def for_update_clause(self, select: Any, **keywords: Any) -> str:
         wanted = select._for_update_arg
@@ -90,6 +105,17 @@ class CubridCompiler(compiler.SQLCompiler):
             # The quotient of whole numbers is a whole number.
             right = f"CAST({right} AS DOUBLE)"
         return f"{left} / {right}"
+
+    def visit_is__binary(self, binary: Any, operator: Any, **keywords: Any) -> str:
+        if isinstance(binary.right, elements.Null):
+            return f"{self.process(binary.left, **keywords)} IS NULL"
+        # "Comparison Operators", CUBRID manual: IS is for NULL alone.
+        return self.visit_is_not_distinct_from_binary(binary, operator, **keywords)
+
+    def visit_is_not_binary(self, binary: Any, operator: Any, **keywords: Any) -> str:
+        if isinstance(binary.right, elements.Null):
+            return f"{self.process(binary.left, **keywords)} IS NOT NULL"
+        return self.visit_is_distinct_from_binary(binary, operator, **keywords)
 
     def visit_is_distinct_from_binary(self, binary: Any, operator: Any, **keywords: Any) -> str:
         # NOT is for conditions, and not for what is selected.

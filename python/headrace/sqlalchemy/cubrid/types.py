@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy.sql import sqltypes
+from sqlalchemy.sql import functions, sqltypes
 from sqlalchemy.types import UserDefinedType
 
 from .._values import Zoneless, clock, day
@@ -105,8 +105,37 @@ class _Json(sqltypes.JSON):
         return None
 
 
+class _Blob(sqltypes.LargeBinary):
+    """The bytes, where the server would send where they are.
+
+    "LOB Functions" of the CUBRID manual.
+    """
+
+    def column_expression(self, column: Any) -> Any:
+        return functions.func.blob_to_bit(column, type_=sqltypes.VARBINARY())
+
+    def bind_expression(self, bindvalue: Any) -> Any:
+        return functions.func.bit_to_blob(bindvalue, type_=self)
+
+
+class _Clob(sqltypes.Text):
+    """The text of a CLOB, as with :class:`_Blob`."""
+
+    def column_expression(self, column: Any) -> Any:
+        return functions.func.clob_to_char(column, type_=sqltypes.VARCHAR())
+
+    def bind_expression(self, bindvalue: Any) -> Any:
+        return functions.func.char_to_clob(bindvalue, type_=self)
+
+
 def _path(*elements: int | str) -> str:
-    """A path of JSON, as "JSON Functions" of the CUBRID manual has it."""
+    """A path of JSON, as "JSON Functions" of the CUBRID manual has it.
+
+    Raises:
+        TypeError: a bool, which is an int to Python.
+    """
+    if any(isinstance(element, bool) for element in elements):
+        raise TypeError(f"a path into JSON has names and numbers, and not {elements!r}")
     quoted = (json.dumps(element, ensure_ascii=False) for element in elements if isinstance(element, str))
     return "$" + "".join(f"[{element}]" if isinstance(element, int) else f".{next(quoted)}" for element in elements)
 
@@ -138,6 +167,8 @@ COLSPECS: dict[Any, Any] = {
     sqltypes.DateTime: _DateTime,
     sqltypes.Time: _Time,
     sqltypes.JSON: _Json,
+    sqltypes.BLOB: _Blob,
+    sqltypes.CLOB: _Clob,
     sqltypes.JSON.JSONIndexType: _JsonIndex,
     sqltypes.JSON.JSONPathType: _JsonPath,
 }

@@ -199,6 +199,29 @@ class InformixCompiler(compiler.SQLCompiler):
     def visit_mod_binary(self, binary: Any, operator: Any, **keywords: Any) -> str:
         return f"MOD({self.process(binary.left, **keywords)}, {self.process(binary.right, **keywords)})"
 
+    def visit_is__binary(self, binary: Any, operator: Any, **keywords: Any) -> str:
+        if isinstance(binary.right, elements.Null):
+            return f"{self.process(binary.left, **keywords)} IS NULL"
+        return self._is(binary, 1, **keywords)
+
+    def visit_is_not_binary(self, binary: Any, operator: Any, **keywords: Any) -> str:
+        if isinstance(binary.right, elements.Null):
+            return f"{self.process(binary.left, **keywords)} IS NOT NULL"
+        return self._is(binary, 0, **keywords)
+
+    def _is(self, binary: Any, expected: int, **keywords: Any) -> str:
+        # "IS NULL condition", IBM Informix Guide to SQL: Syntax: there is none for other values; and a condition is no
+        # value that could be compared.
+        left, right = binary.left, binary.right
+        if isinstance(right, (elements.True_, elements.False_)):
+            text = self.process(left, **keywords)
+            if getattr(left, "_is_implicitly_boolean", False):
+                condition = text if isinstance(right, elements.True_) else f"NOT {text}"
+            else:
+                condition = f"{text} = '{'t' if isinstance(right, elements.True_) else 'f'}'"
+            return f"CASE WHEN {condition} THEN 1 ELSE 0 END = {expected}"
+        return f"DECODE({self.process(left, **keywords)}, {self.process(right, **keywords)}, 1, 0) = {expected}"
+
     def visit_is_distinct_from_binary(self, binary: Any, operator: Any, **keywords: Any) -> str:
         # To DECODE a NULL is equal to another one.
         return f"DECODE({self.process(binary.left, **keywords)}, {self.process(binary.right, **keywords)}, 0, 1) = 1"
