@@ -33,7 +33,7 @@ FOR_EACH_SHELL = ("conversing.py",)
 """Files of a database that are written for each shell."""
 GENERATED = (
     *(f"_shared/{name}.py" for name in ("arrow_queries", "arrow_stream", "blocks", "cancelling", "connection")),
-    *(f"_shared/{name}.py" for name in ("cursor", "pipeline", "stream_cursor")),
+    *(f"_shared/{name}.py" for name in ("cursor", "largeobject", "pipeline", "stream_cursor")),
     *(f"_shared/{name}.py" for name in ("pool_frames", "pool_queries", "protocols", "scripts", "server_cursor")),
     *(
         f"{path.parent.name}/{path.name}"
@@ -78,8 +78,8 @@ PROSE = (
     ),
     (
         r"An iteration returns its content in blocks\.",
-        "To read small pieces use ``io.BufferedReader``, and for text, which is in the database's code set,\n"
-        "    ``io.TextIOWrapper``.",
+        "To read small pieces use ``io.BufferedReader``, and for text ``io.TextIOWrapper``. A CLOB is text in the\n"
+        "    database's code set.",
     ),
     (r"\ban asynchronous (?=[a-z])", "a "),
     (

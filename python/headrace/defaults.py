@@ -57,6 +57,10 @@ INFORMIX_LOB_BYTES: Final = 256 * 1024
 """Bytes of a smart large object that one request reads or writes."""
 INFORMIX_LOB_AHEAD: Final = 2
 """Requests of one read or write of a smart large object that are in flight at a time."""
+POSTGRES_LOB_BYTES: Final = 256 * 1024
+"""Bytes of a large object that one request reads or writes."""
+POSTGRES_LOB_AHEAD: Final = 2
+"""Requests of one read or write of a large object that are in flight at a time."""
 INFORMIX_SCROLL_ROWS: Final = 256
 """Rows of a scroll cursor that are requested in one round trip, at most."""
 

@@ -19,10 +19,12 @@ from headrace._shared.cancelling import BlockingCancelling
 from headrace._shared.connection import BlockingConnection
 from headrace._shared.connection_base import ConnectionBase
 from headrace._shared.cursor import BlockingCursor
+from headrace._shared.largeobject import BlockingLargeObject
 from headrace._shared.pipeline import Pipeline
 from headrace._shared.pool_frames import PoolFrames
 from headrace._shared.pool_queries import PoolQueries
 from headrace._shared.pool_work import PoolWork
+from headrace._shared.rawfile import RawFile
 from headrace._shared.received import Receiving
 from headrace._shared.server_cursor import BlockingServerCursor
 from headrace._shared.server_cursor_base import ServerCursorBase
@@ -32,6 +34,7 @@ from headrace.aio._shared.blocks import LoopBlocks
 from headrace.aio._shared.cancelling import LoopCancelling
 from headrace.aio._shared.connection import LoopConnection
 from headrace.aio._shared.cursor import LoopCursor
+from headrace.aio._shared.largeobject import LoopLargeObject
 from headrace.aio._shared.pipeline import AsyncPipeline
 from headrace.aio._shared.pool_frames import AsyncPoolFrames
 from headrace.aio._shared.pool_queries import AsyncPoolQueries
@@ -44,6 +47,7 @@ from headrace.aio.pool import AsyncConnectionPool
 from headrace.aio.postgres.connection import AsyncConnection
 from headrace.aio.postgres.copy import AsyncCopy
 from headrace.aio.postgres.cursor import AsyncCursor, AsyncServerCursor
+from headrace.aio.postgres.largeobject import AsyncLargeObject as AsyncPostgresLargeObject
 from headrace.cubrid import connection as cubrid
 from headrace.cubrid.connection_base import CubridBase
 from headrace.informix import connection as informix
@@ -51,7 +55,6 @@ from headrace.informix.connection_base import InformixBase
 from headrace.informix.cursor import ServerCursor as InformixServerCursor
 from headrace.informix.declared import Declared
 from headrace.informix.largeobject import LargeObject
-from headrace.informix.rawfile import RawFile
 from headrace.mysql import connection as mysql
 from headrace.mysql.connection_base import MySqlBase
 from headrace.pool import ConnectionPool
@@ -60,6 +63,7 @@ from headrace.postgres.connection_base import PostgresBase
 from headrace.postgres.copy import Copy
 from headrace.postgres.copy_base import CopyBase
 from headrace.postgres.cursor import Cursor, ServerCursor
+from headrace.postgres.largeobject import LargeObject as PostgresLargeObject
 
 CLASSES: list[type] = [
     *(ConnectionBase, PostgresBase, MySqlBase, InformixBase, CubridBase, Receiving, BlockingBlocks, LoopBlocks),
@@ -74,6 +78,7 @@ CLASSES: list[type] = [
     *(BlockingConnection, postgres.Connection, mysql.Connection, informix.Connection, cubrid.Connection, Pipeline),
     *(BlockingCursor, Cursor, ServerCursor, mysql.Cursor, informix.Cursor, cubrid.Cursor, InformixServerCursor),
     *(BlockingServerCursor, LoopServerCursor, cubrid.ServerCursor, aio_cubrid.AsyncServerCursor),
+    *(BlockingLargeObject, LoopLargeObject, PostgresLargeObject, AsyncPostgresLargeObject),
     *(Copy, CopyBase, LargeObject, RawFile, cubrid.LargeObject, ConnectionPool),
     *(aio_cubrid.AsyncConnection, aio_cubrid.AsyncCursor, aio_cubrid.AsyncLargeObject),
     *(LoopConnection, AsyncConnection, aio_mysql.AsyncConnection, aio_informix.AsyncConnection, AsyncPipeline),

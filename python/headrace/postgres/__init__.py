@@ -36,6 +36,7 @@ from ..types import (
 )
 from .connection import Connection
 from .cursor import Cursor, ServerCursor
+from .largeobject import LargeObject
 from .listening import Listener, listen
 from .opening import connect
 
@@ -60,6 +61,7 @@ __all__ = [
     "IntegrityError",
     "InterfaceError",
     "InternalError",
+    "LargeObject",
     "Listener",
     "NotSupportedError",
     "OperationalError",

@@ -19,13 +19,14 @@ from .core import ConnectionCore
 from .cursor import Cursor, ServerCursor
 from .extensions import numpy_vectors, shapely_geometries
 from .names import quote_name
+from .storing import Storing
 from .streaming import Streaming
 
 R = TypeVar("R")
 T = TypeVar("T")
 
 
-class Connection(Streaming[R], Copying[R], BlockingScripts[R]):
+class Connection(Streaming[R], Copying[R], Storing[R], BlockingScripts[R]):
     """A connection to PostgreSQL. Threads may share it: their calls are queued.
 
     As a context manager it commits at the end of the block, rolls back when the block raises an exception, and closes.

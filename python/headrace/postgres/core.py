@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, Literal
+from weakref import WeakValueDictionary
 
 from .._native import ArrowSink, Columns, CopyBuffer, PostgresWire, Result, Transfer
 from .._shared.cancel_requests import SessionRequest
@@ -24,6 +25,7 @@ from .streams import Reading
 
 if TYPE_CHECKING:
     from ..sql import Statement
+    from .lobs import PostgresLob
 
 ISOLATION_LEVELS = ("read uncommitted", "read committed", "repeatable read", "serializable")
 
@@ -86,6 +88,8 @@ class ConnectionCore(Core):
         self._notifications_lost = 0
         self.tpc: Xid | None = None
         self.tpc_prepared = False
+        self.lobs: WeakValueDictionary[int, PostgresLob] = WeakValueDictionary()
+        """The large objects that are open, by descriptor."""
         self.adapters = Adapters(wire)
         """What is registered for the user's own types."""
         self.abandon: Callable[[Any], None] = lambda ticket: None

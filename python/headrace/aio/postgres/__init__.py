@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from .connection import AsyncConnection
 from .cursor import AsyncCursor, AsyncServerCursor
+from .largeobject import AsyncLargeObject
 from .listening import AsyncListener, listen
 from .opening import connect
 
-__all__ = ["AsyncConnection", "AsyncCursor", "AsyncListener", "AsyncServerCursor", "connect", "listen"]
+__all__ = [
+    "AsyncConnection",
+    "AsyncCursor",
+    "AsyncLargeObject",
+    "AsyncListener",
+    "AsyncServerCursor",
+    "connect",
+    "listen",
+]

@@ -18,13 +18,14 @@ from ...types import Notify, Xid
 from .._shared.scripts import LoopScripts
 from .copying import AsyncCopying
 from .cursor import AsyncCursor, AsyncServerCursor
+from .storing import AsyncStoring
 from .streaming import AsyncStreaming
 
 R = TypeVar("R")
 T = TypeVar("T")
 
 
-class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], LoopScripts[R]):
+class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], AsyncStoring[R], LoopScripts[R]):
     """A connection to PostgreSQL. Tasks may share it: their requests are queued.
 
     As a context manager it commits at the end of the block, rolls back when the block raises an exception, and closes.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from .._shared.arguments import checked_buffer
+from .arguments import checked_buffer
 from .lobs import LobState
 
 
