@@ -84,6 +84,9 @@ def test_on_mysql_and_mariadb(request: pytest.FixtureRequest, database: str, mor
     rows, arrow = split(small(database))
     names = ["headrace", "headrace-async", "floor", "mysqlclient", "pymysql"]
     check(run(server.url, server.pid, database, names, rows), database)
+    of_service = [one for one in rows if one[0] in workloads.SERVICE]
+    others = ["mariadb", "mysql-connector", "asyncmy", "asyncmy-uvloop"]
+    check(run(server.url, server.pid, database, others, of_service), database)
     found = run(server.url, server.pid, database, ["headrace", "floor", "connectorx", *more], arrow)
     connectorx_leaves_out_nulls(found)
     check(found, database)
@@ -129,7 +132,7 @@ def test_on_informix(utf8_server: headrace.testing.InformixServer) -> None:
         assert (r["median_s"] or 0) > 0 or "\n" not in r["error"].strip(), r
     trips = {(r["workload"], r["contestant"]): r["round_trips"] for r in found["results"] if r["cores"] == "idle"}
     for name, _ in chosen:
-        if name not in workloads.ALCHEMY:
+        if name not in workloads.ALCHEMY | workloads.SERVICE:
             assert trips[name, "headrace"] <= trips[name, "informix-driver"], (name, trips)
     assert trips["fetch", "headrace"] < trips["fetch", "informix-driver"]
     assert trips["select_one", "headrace"] < trips["select_one", "informix-driver"]

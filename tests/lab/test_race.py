@@ -40,8 +40,12 @@ ALL = list(contestants.MODULES["postgresql"])
 # What is tested of Arrow is that it is right, in each contestant's code once: on uvloop it is the same, drivers of
 # rows share theirs, and polars has one for all tables.
 OF_ARROW = [name for name in ALL if name not in ("headrace-uvloop", "asyncpg-uvloop", "psqlpy", "pg8000")]
+ON_LOOPS = ["floor", *(name for name in ALL if contestants.is_on_loop(name))]
 KINDS = {
-    "rows": (ALL, racing.less([one for one in EVERY if one[0] not in workloads.ARROW])),
+    "rows": (ALL, racing.less([one for one in EVERY if one[0] not in workloads.ARROW | workloads.SERVICE])),
+    # A race of its own: the pools of all have nearly as many connections as the server.
+    "tasks": (ON_LOOPS, [("pool_load", 100)]),
+    "threads": (ALL, racing.less([("pool_threads", 16), ("beside_bulk", 100_000)])),
     "arrow": (OF_ARROW, [(name, 500) for name in ("arrow", "arrow_stream", "arrow_in")]),
     "arrow_tables": (
         [name for name in OF_ARROW if name not in ("polars", "asyncpg")],
@@ -51,9 +55,10 @@ KINDS = {
 """Contestants and workloads."""
 
 
-def test_no_workload_of_arrow_is_left_out() -> None:
+def test_no_workload_of_arrow_or_of_a_web_service_is_left_out() -> None:
     named = {name for _, chosen in KINDS.values() for name, _ in chosen}
     assert named >= workloads.ARROW - {"partitions_2", "partitions_4"}, "those differ in a number only"
+    assert named >= workloads.SERVICE
 
 
 # Twelve processes on one core each: beside other builds that takes long.
@@ -77,6 +82,8 @@ def test_every_contestant_gives_right_results_in_every_workload(server: Postgres
         assert r["median_s"] > 0, what
         assert r["rounds"] == 1, what
         assert (r["strategy"] is not None) == (r["workload"] in workloads.WRITERS), what
+        if r["workload"] in workloads.SERVICE:
+            assert 0 < r["p50_s"] <= r["p99_s"] <= r["longest_s"], what
         if r["contestant"] == "floor":
             assert not r["rows_reached_caller"], what
             assert r["ratio_to_floor"] == 1.0, what
@@ -155,10 +162,26 @@ def test_who_lies_is_disqualified_and_who_fails_has_an_error(
     [
         ("psycopg", "headrace"), ("before", "headrace"), ("asyncpg", "headrace-async"), ("psqlpy", "headrace-async"),
         ("asyncpg-uvloop", "headrace-uvloop"), ("informix-driver-async", "headrace-async"),
+        ("psycopg-async", "headrace-async"), ("psycopg-uvloop", "headrace-uvloop"),
     ],
 )  # fmt: skip
 def test_a_driver_is_compared_with_headrace_on_the_same_kind_of_loop(driver: str, form: str) -> None:
     assert contestants.rival(driver) == form
+
+
+@pytest.mark.parametrize("database", contestants.MODULES)
+def test_pools_are_raced_in_tasks_or_in_threads(database: str) -> None:
+    for name in contestants.MODULES[database]:
+        tasks, threads = (contestants.takes_part(name, each) for each in ("pool_load", "pool_threads"))
+        assert tasks == contestants.takes_part(name, "beside_bulk")
+        if name == "floor":
+            assert tasks
+            assert threads
+        else:
+            assert tasks + threads == (name not in contestants.ARROW_ONLY)
+        assert contestants.takes_part(name, "fetch") == (name not in contestants.SERVICE_ONLY + contestants.ARROW_ONLY)
+    assert contestants.takes_part("one of the user's own", "pool_load")
+    assert contestants.takes_part("one of the user's own", "pool_threads")
 
 
 ARROW_LIAR = """

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from headrace_lab import cli, overview, page, readme, report
+from headrace_lab import cli, overview, page, readme, report, service
 from headrace_lab.contestants import rival, takes_part
 from headrace_lab.differences import DIFFERENCES
 from headrace_lab.workloads import WORKLOADS
@@ -136,7 +136,7 @@ def test_the_page_of_a_whole_race_is_small(database: str, result: dict[str, Any]
     ]
     assert len(result["results"]) > 100
     size_of_page = len(page.page(result).encode())
-    assert size_of_page < 150_000
+    assert size_of_page < 165_000
 
 
 def test_the_data_of_the_page_is_the_report(result: dict[str, Any]) -> None:
@@ -348,3 +348,38 @@ def test_readme_says_nothing_of_client_cpu_before_it_was_measured() -> None:
     page = "".join(emptied(name) + emptied(name + readme.CPU) for name in readme.OVERVIEW_DATABASES)
     assert readme.cpu_overview(page) == ""
     assert readme.overview(page).startswith("| |  |"), "a database without a table has no column"
+
+
+def test_figures_of_a_web_service_have_a_table_of_their_own(result: dict[str, Any], tmp_path: Path) -> None:
+    def of(name: str, contestant: str, median: float, **more: Any) -> dict[str, Any]:
+        sizes = {workload: size for workload, size, _, _ in service.COLUMNS}
+        return row(contestant, median, workload=name, size=sizes[name], p50_s=0.004, p99_s=0.007, **more)
+
+    result["results"] = [
+        of("pool_load", "asyncpg-uvloop", 0.0001),
+        of("pool_load", "headrace-uvloop", 0.00005),
+        of("pool_load", "floor", 0.00002),
+        of("pool_threads", "headrace", 0.00007),
+        of("beside_bulk", "headrace-uvloop", 0.02, longest_s=0.009),
+        of("beside_bulk", "liar", 0.01, longest_s=0.009, disqualified="another result"),
+    ]
+    results, page, target = tmp_path / "r.json", tmp_path / "race.md", tmp_path / "README.md"
+    results.write_text(json.dumps(result))
+    every = "".join(emptied(name) + emptied(name + readme.CPU) for name in OTHERS)
+    page.write_text(f"{marked('postgresql')}{marked('postgresql-cpu')}{marked('postgresql-service')}{every}")
+    target.write_text(f"{marked(readme.OVERVIEW)}{marked(readme.OVERVIEW + readme.CPU)}")
+    assert readme.main([str(results), str(page), str(target)]) == 0
+    lines = page.read_text().splitlines()
+    assert "| floor | 20 µs | 4 ms | 7 ms | - | - | - | - | - | - | - |" in lines
+    assert "| headrace-uvloop | 50 µs | 4 ms | 7 ms | - | - | - | 4 ms | 7 ms | 9 ms | 20 ms |" in lines
+    assert not any(line.startswith("| liar") for line in lines)
+    assert "| 100 tasks on a pool of 10, asyncio | **0.05**, asyncpg-uvloop 0.10 |" in target.read_text().splitlines()
+
+
+def test_client_cpu_of_a_pool_is_that_of_a_query(result: dict[str, Any]) -> None:
+    result["results"] = [
+        row(name, 0.01, workload="pool_load", size=100, client_cpu_s=0.00004) for name in ("floor", "headrace-uvloop")
+    ]
+    assert "| 100 tasks on a pool of 10, asyncio | 40 µs | - | 40 µs (1.00) |" in readme.cpu_table(result)
+    ((_, (floor, _)),) = report.groups(result)
+    assert report.cells(floor)[report.HEADINGS.index("per row")] == "40 µs"

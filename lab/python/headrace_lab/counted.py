@@ -8,8 +8,11 @@ from __future__ import annotations
 import contextlib
 import select
 import socket
+import ssl
 import time
 from abc import ABC, abstractmethod
+from collections import deque
+from dataclasses import dataclass
 from typing import Any, Final
 
 BUFFER: Final = 1 << 20
@@ -156,22 +159,87 @@ class Counted(ABC):
         self.known[key] = got
 
 
-def share(links: list[Any], requests: list[bytes], expected: int, count: int) -> None:
-    """Sends ``count`` requests over all links, one at a time on each; a reply has ``expected`` bytes."""
+def share(links: list[Any], requests: list[bytes], expected: int, count: int, tasks: int = 0) -> list[float]:
+    """Sends ``count`` requests over all links, one at a time on each; a reply has ``expected`` bytes.
+
+    Returns the seconds of each request as one of so many ``tasks`` has them that begin the next one at once, with those
+    in which it waits for a connection, first come, first served; by default there is a task for each link.
+    """
+    clock = time.perf_counter
     by_fd = {link.socket.fileno(): (link, request) for link, request in zip(links, requests, strict=True)}
     poll = select.poll()
+    waiting = deque([clock()] * max(tasks, len(links)))
+    began: dict[int, float] = {}
     for fd, (link, request) in by_fd.items():
         poll.register(fd, select.POLLIN)
+        began[fd] = waiting.popleft()
         link.socket.sendall(request)
     left = dict.fromkeys(by_fd, expected)
-    sent, done = len(links), 0
-    while done < count:
+    sent = len(links)
+    latencies: list[float] = []
+    while len(latencies) < count:
         for fd, _ in poll.poll():
             link, request = by_fd[fd]
             left[fd] -= link.receive()
             if left[fd] == 0:
-                done += 1
+                now = clock()
+                latencies.append(now - began[fd])
+                waiting.append(now)
                 left[fd] = expected
                 if sent < count:
+                    began[fd] = waiting.popleft()
                     link.socket.sendall(request)
                     sent += 1
+    return latencies
+
+
+@dataclass(frozen=True)
+class Question:
+    """A request that is sent again and again over a connection of its own."""
+
+    link: Any
+    request: bytes
+    expected: int
+    """Bytes of its reply."""
+
+
+def take_ready(link: Any) -> int:
+    """Takes what a connection has received, also what TLS has decrypted with it; the number of bytes."""
+    got: int = link.receive()
+    while isinstance(link.socket, ssl.SSLSocket) and link.socket.pending():
+        got += link.receive()
+    return got
+
+
+def beside(bulk: Question, small: Question, count: int, pause: float) -> list[float]:
+    """Asks for something large ``count`` times, and beside it for something small, so many seconds after the answer to
+    the last time; the seconds of each of these. All replies are taken."""
+    clock, latencies = time.perf_counter, list[float]()
+    poll = select.poll()
+    fd_of_bulk = bulk.link.socket.fileno()
+    for each in (bulk, small):
+        poll.register(each.link.socket.fileno(), select.POLLIN)
+    bulk.link.socket.sendall(bulk.request)
+    of_bulk, of_small, due, began = bulk.expected, 0, clock(), 0.0
+    while count or of_small:
+        wait = None
+        if count and not of_small:
+            began = clock()
+            wait = max(0.0, due - began) * 1000
+            if began >= due:
+                small.link.socket.sendall(small.request)
+                of_small, wait = small.expected, None
+        for fd, _ in poll.poll(wait):
+            if fd == fd_of_bulk:
+                of_bulk -= take_ready(bulk.link)
+                if of_bulk == 0:
+                    count -= 1
+                    of_bulk = bulk.expected
+                    if count:
+                        bulk.link.socket.sendall(bulk.request)
+            else:
+                of_small -= take_ready(small.link)
+                if of_small == 0:
+                    due = clock() + pause
+                    latencies.append(due - pause - began)
+    return latencies

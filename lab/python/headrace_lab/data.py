@@ -94,7 +94,7 @@ def plain_table(size: int) -> Any:
 def rows_of(workload: str, size: int, aware: bool = True) -> Iterator[Row]:
     """The rows that a right result has, in order; ``aware`` if timestamps have a zone."""
     numbers = range(1, size + 1)
-    if workload in ("fetch", "bulk_out", "sqlalchemy_core", "sqlalchemy_orm", "arrow"):
+    if workload in ("fetch", "bulk_out", "beside_bulk", "sqlalchemy_core", "sqlalchemy_orm", "arrow"):
         return map(plain_row, numbers)
     if workload in ("fetch_types", "arrow_types"):
         return map(types_row if aware else naive_types_row, numbers)

@@ -24,8 +24,9 @@ from .stats import iqr, median, percentile, quotient, ratio_of_processes
 
 FULL: Final = Length(is_full=True, rounds=15)
 SHORT: Final = Length(is_full=False, rounds=FULL.rounds, seconds=SECONDS)
-SCHEMA_VERSION: Final = 4
-"""Schema version of the JSON report. Since 4 rows have ``processes``, and no interval of a single one. Since 3 it has
+SCHEMA_VERSION: Final = 5
+"""Schema version of the JSON report. Since 5 rows have ``longest_s``. Since 4 rows have ``processes``, and no interval
+of a single one. Since 3 it has
 ``full`` in place of ``quick``, ``reduced`` (the contestants that had fewer rounds than others, and why), and the load
 of the machine in ``environment``."""
 
@@ -154,7 +155,8 @@ class Race:
                         self._keep(report, key)
                     raise
                 self.done = done + len(names) * steps
-                if self.sql.counts_round_trips and key[2] == "idle" and self.plan.length.seconds is None:
+                is_counted = self.sql.counts_round_trips and key[0] not in w.SERVICE
+                if is_counted and key[2] == "idle" and self.plan.length.seconds is None:
                     self._count(key)
                 report["unfinished"].remove(key)
                 self._keep(report, key)
@@ -264,7 +266,7 @@ class Race:
         name, size, _ = key
         length, counted = self.plan.length, set[str]()
         # A table digest is of one load, and so is the result of most others.
-        inner = repeats if name == "concurrent" else 1
+        inner = repeats if name in w.SHARED else 1
         right = w.expected(name, size, inner, self.sql.aware) if is_checked else None
         if is_checked and name in w.WRITERS:
             right = self._fetchval(self.sql.table_digest(self.sql.table("fetch", size)))
@@ -339,7 +341,8 @@ class Race:
                 "peak_rss_bytes": times.rss or None,
                 "disqualified": times.wrong, "error": times.error,
                 "median_s": None, "iqr_s": None, "client_cpu_s": None, "server_cpu_s": None,
-                "ratio_to_floor": None, "ratio_ci": None, "cpu_ratio_to_floor": None, "p50_s": None, "p99_s": None,
+                "ratio_to_floor": None, "ratio_ci": None, "cpu_ratio_to_floor": None,
+                "p50_s": None, "p99_s": None, "longest_s": None,
                 "rival": None, "ratio_to_rival": None, "ratio_to_rival_ci": None,
             }  # fmt: skip
             if times.seconds:
@@ -348,6 +351,7 @@ class Race:
                 row["server_cpu_s"] = times.server_cpu / len(times.seconds) / inner
                 if times.latencies:
                     row["p50_s"], row["p99_s"] = percentile(times.latencies, 50), percentile(times.latencies, 99)
+                    row["longest_s"] = max(times.latencies)
                 if "floor" in all_times and all_times["floor"].seconds:
                     ratio, interval = ratio_of_processes(times.processes, all_times["floor"].processes)
                     row["ratio_to_floor"], row["ratio_ci"] = ratio, interval

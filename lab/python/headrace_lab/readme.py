@@ -5,7 +5,8 @@
 The tables of each database go into the page on the race (``docs/race/index.md`` unless named), between marks of their
 own: times between ``<!-- race:postgresql:begin -->`` and the like, client CPU time between
 ``<!-- race:postgresql-cpu:begin -->`` and the like, both of Arrow's workloads between
-``<!-- race:postgresql-arrow:begin -->`` and ``<!-- race:postgresql-arrow-cpu:begin -->``. A table whose workloads are
+``<!-- race:postgresql-arrow:begin -->`` and ``<!-- race:postgresql-arrow-cpu:begin -->``, those of a web service
+between ``<!-- race:postgresql-service:begin -->`` and the like. A table whose workloads are
 not in the results stays as it is. The overviews in the README (``README.md`` unless named) are made
 of the tables of that page: without results, only the overviews are written. The one of client CPU is empty as long as
 no database has a table of it, and a database without a table is in neither. So are the pictures beside the page,
@@ -20,10 +21,13 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
+from . import service
+from . import workloads as w
 from .across import report as of_across
 from .daemon import report as of_daemon
 from .picture import picture as draw
@@ -43,6 +47,8 @@ ROWS = (
     ("executemany", 100_000, "executemany 100,000", "idle"),
     ("bulk_in", 100_000, "COPY or LOAD DATA, 100,000 rows", "idle"),
     ("connect", 1, "connect and close", "idle"),
+    ("pool_load", w.LOAD_TASKS, "100 tasks on a pool of 10, asyncio", "idle"),
+    ("pool_threads", w.LOAD_THREADS, "16 threads on a pool of 4", "idle"),
 )
 MYSQL_COLUMNS = (
     "floor",
@@ -91,6 +97,10 @@ ACROSS: Final = "across"
 """The name of the page's table of the race across databases between its marks."""
 DAEMON: Final = "daemon"
 """What the names of the page's tables of the daemon's race begin with."""
+SERVICE: Final = "-service"
+"""What the names of tables of a web service's workloads end with."""
+FORMS: Final = ("headrace", "headrace-uvloop", "headrace-async")
+"""headrace's forms: a row of the README has the first of them that took part."""
 CPU: Final = "-cpu"
 """What the names of tables of client CPU time end with."""
 OVERVIEW_DATABASES: Final = {
@@ -107,6 +117,8 @@ OVERVIEW_ROWS: Final = (
     "executemany 100,000",
     "COPY or LOAD DATA, 100,000 rows",
     "connect and close",
+    "100 tasks on a pool of 10, asyncio",
+    "16 threads on a pool of 4",
 )
 """Labels of the rows that the README shows."""
 OVERVIEW_RACE: Final = tuple((workload, size, cores) for workload, size, label, cores in ROWS if label in OVERVIEW_ROWS)
@@ -180,7 +192,7 @@ def cpu_table(report: dict[str, Any], kind: str = "") -> str:
             and r["median_s"] is not None
             and not r.get("disqualified")
         }
-        cells = [_cpu_cell(found, contestant, size) for contestant in columns]
+        cells = [_cpu_cell(found, contestant, w.units(workload, size)) for contestant in columns]
         if any(cell != "-" for cell in cells):
             lines.append(f"| {label} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -226,7 +238,7 @@ def overview(page: str) -> str:
     databases = _raced(page)
     of = {database: ratios(page, database) for database in databases}
     lines = ["| | " + " | ".join(databases.values()) + " |", "|---|" + "---|" * len(databases)]
-    for label in OVERVIEW_ROWS:
+    for label in _rows_with(of):
         cells = [_pair(of[database].get(label, {})) for database in databases]
         lines.append(f"| {label} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
@@ -237,7 +249,23 @@ def pictures(page: str) -> dict[str, str]:
     file. They stand at the beginning of the page."""
     databases = _raced(page)
     of = {database: ratios(page, database) for database in databases}
-    return {name: draw(databases, OVERVIEW_ROWS, of, beside) for name, beside in PICTURES.items()}
+    named = {
+        database: {
+            label: {"headrace": row[form], **row} if (form := _form(row)) else row for label, row in rows.items()
+        }
+        for database, rows in of.items()
+    }
+    return {name: draw(databases, _rows_with(of), named, beside) for name, beside in PICTURES.items()}
+
+
+def _rows_with(of: dict[str, dict[str, dict[str, float]]]) -> tuple[str, ...]:
+    """The labels of the README's rows that were raced on any database."""
+    return tuple(label for label in OVERVIEW_ROWS if any(label in rows for rows in of.values()))
+
+
+def _form(row: Mapping[str, object]) -> str | None:
+    """The form of headrace that stands for it in a row; None if none took part."""
+    return next((form for form in FORMS if row.get(form, "-") != "-"), None)
 
 
 def cpu_overview(page: str) -> str:
@@ -278,18 +306,20 @@ def _cpu_pair(row: dict[str, str]) -> str:
         for name, cell in row.items()
         if not name.startswith("headrace") and (ratio := re.search(r"\((\d+\.\d+)\)$", cell))
     }
-    if row.get("headrace", "-") == "-" or not others:
+    form = _form(row)
+    if form is None or not others:
         return "-"
     best = min(others, key=others.__getitem__)
-    return f"**{row['headrace']}**, {best} {row[best]}"
+    return f"**{row[form]}**, {best} {row[best]}"
 
 
 def _pair(row: dict[str, float]) -> str:
     others = {name: ratio for name, ratio in row.items() if not name.startswith("headrace")}
-    if "headrace" not in row or not others:
+    form = _form(row)
+    if form is None or not others:
         return "-"
     best = min(others, key=others.__getitem__)
-    return f"**{row['headrace']:.2f}**, {best} {others[best]:.2f}"
+    return f"**{row[form]:.2f}**, {best} {others[best]:.2f}"
 
 
 def _split(text: str, name: str) -> tuple[str, str, str]:
@@ -330,6 +360,8 @@ def main(argv: list[str]) -> int:
                 for kind in filter(partial(has_rows, report), ("", ARROW)):
                     page = _put(page, _database(report) + kind, table(report, kind))
                     page = _put(page, _database(report) + kind + CPU, cpu_table(report, kind))
+                if service.has_rows(report):
+                    page = _put(page, _database(report) + SERVICE, service.table(report))
         readme = _put(readme, OVERVIEW, overview(page))
         readme = _put(readme, OVERVIEW + CPU, cpu_overview(page))
     except LookupError as error:

@@ -50,7 +50,9 @@ HEADINGS = (
     "CPU to floor",
     "per row",
     "IQR",
+    "p50",
     "p99",
+    "longest",
     "server CPU",
     "peak MB",
     "round trips",
@@ -128,9 +130,12 @@ def cells(row: Row) -> tuple[str, ...]:
         against(row),
         duration(row["client_cpu_s"]),
         "" if row["cpu_ratio_to_floor"] is None else f"{row['cpu_ratio_to_floor']:.2f}",
-        duration(quotient(row["client_cpu_s"], row["size"])),
+        duration(quotient(row["client_cpu_s"], w.units(row["workload"], row["size"]))),
         duration(row["iqr_s"]),
+        duration(row["p50_s"]),
         duration(row["p99_s"]),
+        # Reports of before 2026-11-29 do not have it.
+        duration(row.get("longest_s")),
         duration(row["server_cpu_s"]) if row["server_cpu_s"] else "-",
         f"{row['peak_rss_bytes'] / 1e6:.0f}" if row["peak_rss_bytes"] else "-",
         "" if row.get("round_trips") is None else f"{row['round_trips']:,.4g}",
@@ -180,7 +185,9 @@ def tables(report: dict[str, Any], width: int | None = None, skip: int = 0) -> i
     every = list(groups(report))
     for title, rows in every[skip:]:
         table = Table(title=title, title_justify="left", header_style="bold")
-        for i in columns:
+        texts_of = {row["contestant"]: cells(row) for row in rows if failure(row) is None}
+        filled = [i for i in columns if i == 0 or any(texts[i] not in ("", "-") for texts in texts_of.values())]
+        for i in filled:
             justify: Any = "left" if i in (0, 4, len(HEADINGS) - 1) else "right"
             table.add_column(HEADINGS[i], justify=justify, no_wrap=i != 4)
         for row in rows:
@@ -188,8 +195,7 @@ def tables(report: dict[str, Any], width: int | None = None, skip: int = 0) -> i
                 continue
             name = row["contestant"]
             style = "bold" if name.startswith("headrace") else "dim" if name == "floor" else None
-            texts = cells(row)
-            table.add_row(*(texts[i] for i in columns), style=style)
+            table.add_row(*(texts_of[name][i] for i in filled), style=style)
         console.print(table)
         for row in rows:
             if wrong := failure(row):

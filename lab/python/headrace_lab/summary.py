@@ -28,14 +28,15 @@ def lines(report: dict[str, Any]) -> list[str]:
     floor = has_floor(report["results"])
     of_floor = f"{'floor':>7}{'CPU':>6}" if floor else ""
     legend = (
-        "floor: headrace's wall time and client CPU (blocking), divided by the floor's.",
+        "floor: headrace's wall time and client CPU (blocking; asyncio where nothing is),",
+        "divided by the floor's.",
         "times: wall time and CPU of the fastest other driver, divided by headrace's on",
         "the same kind of loop; = where the interval of the ratio includes 1.",
     )
     return [
         f"{'':{WORKLOAD}}{of_floor}  {'fastest other':{OTHER}}{'times':>7}{'CPU':>6}  loop",
         *(_line(rows, several, floor) for rows in found),
-        *legend[0 if floor else 1 :],
+        *legend[0 if floor else 2 :],
     ]
 
 
@@ -48,7 +49,7 @@ def _label(rows: Sequence[Row], several: set[str]) -> str:
 
 def _line(rows: Sequence[Row], several: set[str], floor: bool) -> str:
     line = f"{_label(rows, several):{WORKLOAD}}"
-    ours = next((row for row in rows if row["contestant"] == "headrace"), None)
+    ours = next((row for form in FORMS for row in rows if row["contestant"] == form), None)
     if floor:
         line += f"{_ratio(ours, 'ratio_to_floor'):>7}{_ratio(ours, 'cpu_ratio_to_floor'):>6}"
     other = min(

@@ -14,13 +14,16 @@ import time
 import traceback
 from importlib.metadata import version as version_of
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from . import databases
 from . import workloads as w
 from .answers import answers
 from .contestants import load
 from .digest import RowSet, arrow_rows, digest_rows, is_arrow
+
+OTHER_FORM: Final = "it is one for drivers of the other form: of tasks on a loop, or of threads"
+"""Why a contestant does not take part in a workload of a web service."""
 
 
 def peak_rss() -> int:
@@ -79,7 +82,8 @@ def serve(name: str, url: str, schema: str, database: str) -> None:
         if contestant.alchemy
         else dict.fromkeys(w.ALCHEMY, "SQLAlchemy has no dialect for it, or none that is installed")
     )
-    skips = {**without, **sql.skips, **contestant.skips}
+    other = dict.fromkeys(w.SERVICE - contestant.loads, OTHER_FORM)
+    skips = {**without, **other, **sql.skips, **contestant.skips}
     strategies = {workload: text for workload in w.WRITERS if (text := contestant.strategy(workload))}
     say({"version": version, "options": contestant.options, "skips": skips, "strategies": strategies})
     material: dict[tuple[str, int], Any] = {}

@@ -21,6 +21,14 @@ STREAM_BLOCK: Final = 2_000
 PIPELINED: Final = 10_000
 POOL_SIZE: Final = 4
 TASKS: Final = 32
+LOAD_TASKS: Final = 100
+LOAD_POOL: Final = 10
+"""Connections of the pool that so many tasks of a web service share."""
+LOAD_THREADS: Final = 16
+BULK_ROWS: Final = 100_000
+"""Rows of each fetch beside which small queries are asked."""
+PAUSE_S: Final = 0.001
+"""Seconds between such a query and the next."""
 KEY: Final = 7
 """The user that the one-row selects look for."""
 ALCHEMY: Final = frozenset({"sqlalchemy_core", "sqlalchemy_orm"})
@@ -38,6 +46,14 @@ PARTITIONS: Final = {
 """The workloads that read a table in parts: how many, and the column that a contestant divides by which needs one."""
 ARROW: Final = frozenset({"arrow", "arrow_types", "arrow_wide", "arrow_stream", "arrow_in", *PARTITIONS})
 """The workloads whose rows are Arrow record batches: those that drivers without rows take part in."""
+SHARED: Final = frozenset({"concurrent", "pool_load", "pool_threads"})
+"""The workloads whose size is a number of tasks or threads, and whose result is the rows of all of them."""
+ON_LOOPS: Final = frozenset({"pool_load", "beside_bulk"})
+"""The workloads of drivers on a loop alone: what blocks has threads in their place."""
+IN_THREADS: Final = frozenset({"pool_threads"})
+"""The workloads of drivers that block alone."""
+SERVICE: Final = ON_LOOPS | IN_THREADS
+"""The workloads of a web service."""
 STREAMS: Final = frozenset({"stream", "arrow_stream"})
 """The workloads that read the long table."""
 ARROW_BATCH: Final = 65_536
@@ -47,6 +63,7 @@ TABLES: Final = {
     "fetch_types": "types",
     "fetch_wide": "wide",
     "bulk_out": "fetch",
+    "beside_bulk": "fetch",
     "arrow": "fetch",
     "arrow_types": "types",
     "arrow_wide": "wide",
@@ -239,6 +256,28 @@ WORKLOADS: Final = {
         Workload("pool", "acquire, tiny query, release", (1,), (1,), {1: 500}, True),
         Workload("concurrent", f"{TASKS} tasks share a pool of {POOL_SIZE}", (TASKS,), (TASKS,), {TASKS: 640}),
         Workload(
+            "pool_load",
+            f"tasks share a pool of {LOAD_POOL}: each takes a connection, selects a row by key and gives it back",
+            (LOAD_TASKS,),
+            (LOAD_TASKS,),
+            {LOAD_TASKS: 6000},
+        ),
+        Workload(
+            "pool_threads",
+            f"the same in threads that share a pool of {POOL_SIZE}",
+            (LOAD_THREADS,),
+            (LOAD_THREADS,),
+            {LOAD_THREADS: 4000},
+        ),
+        Workload(
+            "beside_bulk",
+            "rows of fetch, again and again; p50, p99 and the longest are those of a small query each millisecond "
+            "beside it",
+            (BULK_ROWS,),
+            (BULK_ROWS,),
+            {BULK_ROWS: 10},
+        ),
+        Workload(
             "select_one_row", "one row of the catalog, no parameter", (1,), (1,), {1: 1000}, True, only="informix"
         ),
         Workload(
@@ -305,6 +344,11 @@ def published(database: str, workload: str, size: int) -> str | None:
     return next((name for name, which in names.items() if which == (workload, size)), None)
 
 
+def units(workload: str, size: int) -> int:
+    """The rows or queries that the time of a workload is divided by to have that of one."""
+    return 1 if workload in SHARED else size
+
+
 def pipeline_params(size: int) -> list[int]:
     """The parameters of so many pipelined selects."""
     return [(10, 5, 1)[i % 3] for i in range(size)]
@@ -342,7 +386,7 @@ def expected(workload: str, size: int, inner: int, aware: bool = True) -> str | 
         return digest_rows([(1,)])
     if workload == "select_systables_first_10":
         return digest_rows([(name, number) for number, name in enumerate(CATALOG, 1)])
-    if workload == "concurrent":
+    if workload in SHARED:
         return digest_rows([data.user_row(KEY)] * inner)
     if workload == "pipeline":
         return digest_rows(data.user_row(i) for n in pipeline_params(size) for i in range(1, n + 1))

@@ -7,7 +7,7 @@ import importlib
 import os
 from typing import Any
 
-from ..workloads import ARROW, PARTITIONS, Sql
+from ..workloads import ARROW, IN_THREADS, ON_LOOPS, PARTITIONS, SERVICE, Sql
 
 _OURS = {
     "headrace": "headrace_sync",
@@ -22,6 +22,7 @@ _MYSQL = {
     "pymysql": "pymysql_sync",
     "mysql-connector": "mysql_connector_sync",
     "asyncmy": "asyncmy_async",
+    "asyncmy-uvloop": "asyncmy_async",
     "connectorx": "connectorx_sync",
     "polars": "polars_sync",
 }
@@ -45,6 +46,8 @@ _POSTGRESQL = {
     "headrace-uvloop": "headrace_async",
     "floor": "floor",
     "psycopg": "psycopg_sync",
+    "psycopg-async": "psycopg_async",
+    "psycopg-uvloop": "psycopg_async",
     "asyncpg": "asyncpg_async",
     "asyncpg-uvloop": "asyncpg_async",
     "psqlpy": "psqlpy_async",
@@ -64,6 +67,8 @@ MODULES = {
 
 ARROW_ONLY = ("adbc", "connectorx", "polars")
 """Contestants that have no rows, and take part in the workloads of Arrow alone."""
+SERVICE_ONLY = ("psycopg-async", "psycopg-uvloop", "asyncmy-uvloop")
+"""Contestants that take part in the workloads of a web service alone: another form of theirs is in the others."""
 READ_PARTS = ("floor", "headrace", "connectorx")
 """Contestants that read a table in parts, at the same time. polars does it by connectorx."""
 ON_A_LOOP = ("asyncpg", "psqlpy", "asyncmy")
@@ -74,14 +79,25 @@ def takes_part(name: str, workload: str) -> bool:
     """Returns true if a contestant is started for a workload."""
     if workload in PARTITIONS:
         return name in READ_PARTS or not any(name in known for known in MODULES.values())
-    return name not in ARROW_ONLY or workload in ARROW
+    if name in ARROW_ONLY:
+        return workload in ARROW
+    if name in SERVICE_ONLY and workload not in SERVICE:
+        return False
+    if workload in SERVICE and name != "floor" and any(name in known for known in MODULES.values()):
+        return workload in (ON_LOOPS if is_on_loop(name) else IN_THREADS)
+    return True
+
+
+def is_on_loop(name: str) -> bool:
+    """Returns true for a contestant on asyncio or uvloop."""
+    return name in ON_A_LOOP or name.endswith(("-async", "-uvloop"))
 
 
 def rival(name: str) -> str:
     """The form of headrace that another driver is compared with: on the same kind of loop, or blocking."""
     if name.endswith("-uvloop"):
         return "headrace-uvloop"
-    return "headrace-async" if name in ON_A_LOOP or name.endswith("-async") else "headrace"
+    return "headrace-async" if is_on_loop(name) else "headrace"
 
 
 def known(database: str = "postgresql") -> dict[str, str]:

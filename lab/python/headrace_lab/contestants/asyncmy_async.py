@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import asyncmy
@@ -18,21 +17,32 @@ class Contestant(Async):
     alchemy = "asyncmy"
     options = "text protocol, executemany of many rows per statement, SSCursor for streams"
     batches = "INSERTs of many rows"
+    mark = "%s"
     skips = {"bulk_in": "its LOAD DATA LOCAL raises TypeError (0.2.18)"}
 
     async def astart(self) -> None:
-        self.conn = await self.connected()
-        self.pooled: Any = None
+        self.conn = await self.aconnected()
 
     async def astop(self) -> None:
         self.conn.close()
-        if self.pooled is not None:
-            self.pooled.close()
-            await self.pooled.wait_closed()
 
-    async def connected(self) -> Any:
-        """A new connection in autocommit."""
+    async def aconnected(self) -> Any:
         return await asyncmy.connect(**parameters(self.url), charset="utf8mb4", autocommit=True)
+
+    async def disconnect(self, conn: Any) -> None:
+        conn.close()
+
+    async def rows_of(self, conn: Any, statement: str, *values: int) -> Rows:
+        return list(await self._ask(conn, statement, *values))
+
+    async def amake_pool(self, size: int) -> Any:
+        return await asyncmy.create_pool(
+            **parameters(self.url), charset="utf8mb4", autocommit=True, minsize=size, maxsize=size
+        )
+
+    async def aclose_pool(self, pool: Any) -> None:
+        pool.close()
+        await pool.wait_closed()
 
     async def _ask(self, conn: Any, statement: str, value: Any = None) -> Rows:
         async with conn.cursor() as cursor:
@@ -86,37 +96,10 @@ class Contestant(Async):
 
     async def connect(self, size: int, inner: int, data: Any) -> int:
         async def once() -> None:
-            await (await self.connected()).ensure_closed()
+            await (await self.aconnected()).ensure_closed()
 
         await self.atimed(inner, once)
         return 0
-
-    async def _pool(self) -> Any:
-        if self.pooled is None:
-            self.pooled = await asyncmy.create_pool(
-                **parameters(self.url), charset="utf8mb4", autocommit=True, minsize=w.POOL_SIZE, maxsize=w.POOL_SIZE
-            )
-        return self.pooled
-
-    async def pool(self, size: int, inner: int, data: Any) -> Rows:
-        pool, statement = await self._pool(), self.sql.select_one("%s")
-
-        async def once() -> Rows:
-            async with pool.acquire() as conn:
-                return await self._ask(conn, statement, w.KEY)
-
-        return list(await self.atimed(inner, once))
-
-    async def concurrent(self, size: int, inner: int, data: Any) -> Rows:
-        pool, statement, rows = await self._pool(), self.sql.select_one("%s"), Rows()
-
-        async def work() -> None:
-            for _ in range(inner // w.TASKS):
-                async with pool.acquire() as conn:
-                    rows.extend(await self._ask(conn, statement, w.KEY))
-
-        await asyncio.gather(*(work() for _ in range(w.TASKS)))
-        return rows
 
     async def stream(self, size: int, inner: int, data: Any) -> int:
         async with self.conn.cursor(asyncmy.cursors.SSCursor) as cursor:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import asyncpg
@@ -17,15 +16,22 @@ class Contestant(Async):
     alchemy = "asyncpg"
     options = "prepared statements, fetchmany for pipelines, copy_records_to_table; its COPY out gives bytes, no rows"
     batches = "pipelined"
+    mark = "$1"
 
     async def astart(self) -> None:
-        self.conn = await asyncpg.connect(self.url)
-        self.pooled: Any = None
+        self.conn = await self.aconnected()
 
     async def astop(self) -> None:
         await self.conn.close()
-        if self.pooled is not None:
-            await self.pooled.close()
+
+    async def aconnected(self) -> Any:
+        return await asyncpg.connect(self.url)
+
+    async def rows_of(self, conn: Any, statement: str, *values: int) -> Rows:
+        return await conn.fetch(statement, *values)  # type: ignore[no-any-return]
+
+    async def amake_pool(self, size: int) -> Any:
+        return await asyncpg.create_pool(self.url, min_size=size, max_size=size)
 
     async def select_one(self, size: int, inner: int, data: Any) -> Rows:
         statement = await self.conn.prepare(self.sql.select_one("$1"))
@@ -83,31 +89,6 @@ class Contestant(Async):
 
         await self.atimed(inner, once)
         return 0
-
-    async def _pool(self) -> Any:
-        if self.pooled is None:
-            self.pooled = await asyncpg.create_pool(self.url, min_size=w.POOL_SIZE, max_size=w.POOL_SIZE)
-        return self.pooled
-
-    async def pool(self, size: int, inner: int, data: Any) -> Rows:
-        pool, statement = await self._pool(), self.sql.select_one("$1")
-
-        async def once() -> Rows:
-            async with pool.acquire() as conn:
-                return await conn.fetch(statement, w.KEY)  # type: ignore[no-any-return]
-
-        return await self.atimed(inner, once)
-
-    async def concurrent(self, size: int, inner: int, data: Any) -> Rows:
-        pool, statement, rows = await self._pool(), self.sql.select_one("$1"), Rows()
-
-        async def work() -> None:
-            for _ in range(inner // w.TASKS):
-                async with pool.acquire() as conn:
-                    rows.extend(await conn.fetch(statement, w.KEY))
-
-        await asyncio.gather(*(work() for _ in range(w.TASKS)))
-        return rows
 
     async def stream(self, size: int, inner: int, data: Any) -> int:
         async with self.conn.transaction():

@@ -4,16 +4,22 @@ rows that reached it, or their number where only a count did. Streams hand each 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import importlib.util
+import threading
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from contextlib import AbstractAsyncContextManager, AbstractContextManager
+from typing import Any, Final
 
+from .. import workloads as w
 from ..digest import RowSet, arrow_rows
 from ..workloads import Sql
 
 Rows = list[Any]
+LET_GO: Final = 1_000
+"""Rows that are freed at a time, where freeing all of them at once would be what others wait for."""
 
 
 def table_of(rows: Iterable[Any]) -> Any:
@@ -43,12 +49,18 @@ class Sync:
     """How ``executemany`` sends its rows."""
     alchemy = ""
     """The driver's name in SQLAlchemy's URLs; empty if it has no dialect, or none that is installed."""
+    loads = w.IN_THREADS
+    """The workloads of a web service that are for such a driver."""
+    mark = "?"
+    """A parameter in its statements."""
 
     def __init__(self, url: str, sql: Sql, uvloop: bool = False) -> None:
         self.url = url
         self.sql = sql
         self.latencies: list[float] = []
         self.kept: list[Any] = []
+        self.pools: dict[int, Any] = {}
+        """Its pools, by their number of connections."""
         self.taken = 0
         self.seen: RowSet | None = None
         self.taking_batches = False
@@ -81,10 +93,79 @@ class Sync:
         """Disconnects."""
 
     def leave(self) -> None:
-        """Disconnects, with what SQLAlchemy has connected."""
+        """Disconnects, with its pools, and what SQLAlchemy has connected."""
         if self.alchemy_made is not None:
             self.alchemy_made.dispose()
+        for pool in self.pools.values():
+            self.close_pool(pool)
         self.stop()
+
+    def connected(self) -> Any:
+        """A new connection in autocommit."""
+        raise NotImplementedError
+
+    def ask(self, conn: Any, statement: str, value: int) -> Rows:
+        """The rows of a query with a parameter."""
+        cursor = conn.cursor()
+        cursor.execute(statement, (value,))
+        return cursor.fetchall()  # type: ignore[no-any-return]
+
+    def make_pool(self, size: int) -> Any:
+        """A pool: the driver's own, or SQLAlchemy's over the driver. It does not roll back what is given back: the
+        connections are in autocommit."""
+        from sqlalchemy.pool import QueuePool
+
+        return QueuePool(self.connected, pool_size=size, max_overflow=0, reset_on_return=None)
+
+    def close_pool(self, pool: Any) -> None:
+        """Closes a pool."""
+        pool.dispose()
+
+    def lent(self, pool: Any) -> AbstractContextManager[Any]:
+        """A connection of a pool, which is given back at the end."""
+        return contextlib.closing(pool.connect())
+
+    def taking(self, size: int) -> Callable[[], Rows]:
+        """What takes a connection of a pool of this size, selects a row by key, and gives the connection back."""
+        if size not in self.pools:
+            self.pools[size] = self.make_pool(size)
+        pool, statement = self.pools[size], self.sql.select_one(self.mark)
+
+        def once() -> Rows:
+            with self.lent(pool) as conn:
+                return self.ask(conn, statement, w.KEY)
+
+        return once
+
+    def pool(self, size: int, inner: int, data: Any) -> Any:
+        return list(self.timed(inner, self.taking(w.POOL_SIZE)))
+
+    def concurrent(self, size: int, inner: int, data: Any) -> Any:
+        return self.in_threads(size, inner)
+
+    def pool_threads(self, size: int, inner: int, data: Any) -> Any:
+        return self.in_threads(size, inner)
+
+    def in_threads(self, threads: int, inner: int) -> Rows:
+        """Queries of so many threads that share a pool: the rows of all. Keeps the time of each, with what it waited
+        for a connection."""
+        once, numbers, rows, clock = self.taking(w.POOL_SIZE), iter(range(inner)), Rows(), time.perf_counter
+        latencies: list[float] = []
+
+        def work() -> None:
+            for _ in numbers:
+                started = clock()
+                got = once()
+                latencies.append(clock() - started)
+                rows.extend(got)
+
+        working = [threading.Thread(target=work) for _ in range(threads)]
+        for thread in working:
+            thread.start()
+        for thread in working:
+            thread.join()
+        self.latencies = latencies
+        return rows
 
     def _alchemy(self) -> Any:
         """An engine of the driver."""
@@ -177,6 +258,8 @@ class Sync:
 class Floor(Sync):
     """A null client: what it sends is prepared in advance."""
 
+    loads = w.SERVICE
+
     def __init__(self, url: str, sql: Sql, uvloop: bool = False) -> None:
         super().__init__(url, sql, uvloop)
         self.rows: dict[int, Rows] = {}
@@ -212,8 +295,14 @@ class Floor(Sync):
 class Async(Sync):
     """An asyncio contestant: its methods are coroutines, run on one loop."""
 
+    loads = w.ON_LOOPS
+
     def __init__(self, url: str, sql: Sql, uvloop: bool = False) -> None:
         super().__init__(url, sql)
+        self.conn: Any = None
+        """Its connection."""
+        self.other: Any = None
+        """A second connection."""
         if uvloop:
             import uvloop as uv
 
@@ -241,10 +330,107 @@ class Async(Sync):
         """Disconnects."""
 
     def leave(self) -> None:
-        """Disconnects, with what SQLAlchemy has connected."""
+        """Disconnects, with its pools, and what SQLAlchemy has connected."""
         if self.alchemy_made is not None:
             self.loop.run_until_complete(self.alchemy_made.dispose())
+        for pool in self.pools.values():
+            self.loop.run_until_complete(self.aclose_pool(pool))
+        if self.other is not None:
+            self.loop.run_until_complete(self.disconnect(self.other))
         self.stop()
+
+    async def aconnected(self) -> Any:
+        """A new connection in autocommit."""
+        raise NotImplementedError
+
+    async def disconnect(self, conn: Any) -> None:
+        """Closes a connection."""
+        await conn.close()
+
+    async def rows_of(self, conn: Any, statement: str, *values: int) -> Rows:
+        """The rows of a query."""
+        raise NotImplementedError
+
+    async def amake_pool(self, size: int) -> Any:
+        """A pool of the driver's own."""
+        raise NotImplementedError
+
+    async def aclose_pool(self, pool: Any) -> None:
+        """Closes a pool."""
+        await pool.close()
+
+    def alent(self, pool: Any) -> AbstractAsyncContextManager[Any]:
+        """A connection of a pool, which is given back at the end."""
+        return pool.acquire()  # type: ignore[no-any-return]
+
+    async def ataking(self, size: int) -> Callable[[], Coroutine[Any, Any, Rows]]:
+        """What takes a connection of a pool of this size, selects a row by key, and gives the connection back."""
+        if size not in self.pools:
+            self.pools[size] = await self.amake_pool(size)
+        pool, statement = self.pools[size], self.sql.select_one(self.mark)
+
+        async def once() -> Rows:
+            async with self.alent(pool) as conn:
+                return await self.rows_of(conn, statement, w.KEY)
+
+        return once
+
+    async def pool(self, size: int, inner: int, data: Any) -> Any:
+        return list(await self.atimed(inner, await self.ataking(w.POOL_SIZE)))
+
+    async def concurrent(self, size: int, inner: int, data: Any) -> Any:
+        return await self.in_tasks(size, inner, w.POOL_SIZE)
+
+    async def pool_load(self, size: int, inner: int, data: Any) -> Any:
+        return await self.in_tasks(size, inner, w.LOAD_POOL)
+
+    async def in_tasks(self, tasks: int, inner: int, connections: int) -> Rows:
+        """Queries of so many tasks that share a pool: the rows of all. Keeps the time of each, with what it waited for
+        a connection."""
+        once, numbers, rows, clock = await self.ataking(connections), iter(range(inner)), Rows(), time.perf_counter
+        latencies: list[float] = []
+
+        async def work() -> None:
+            for _ in numbers:
+                started = clock()
+                got = await once()
+                latencies.append(clock() - started)
+                rows.extend(got)
+
+        await asyncio.gather(*(work() for _ in range(tasks)))
+        self.latencies = latencies
+        return rows
+
+    async def beside_bulk(self, size: int, inner: int, data: Any) -> Any:
+        if self.other is None:
+            self.other = await self.aconnected()
+        statement, clock, is_over = self.sql.select_one(self.mark), time.perf_counter, False
+        latencies: list[float] = []
+
+        async def ask() -> None:
+            while not is_over:
+                started = clock()
+                await self.rows_of(self.conn, statement, w.KEY)
+                latencies.append(clock() - started)
+                await asyncio.sleep(w.PAUSE_S)
+
+        asking = asyncio.ensure_future(ask())
+        rows = Rows()
+        for _ in range(inner):
+            await self.let_go(rows)
+            rows = await self.rows_of(self.other, data)
+        is_over = True
+        await asking
+        self.kept, self.latencies = [rows], latencies
+        return rows
+
+    @staticmethod
+    async def let_go(rows: Rows) -> None:
+        """Frees a result, some rows a turn: that is the program's, not the driver's, and every driver's query beside
+        it would wait for it."""
+        while rows:
+            del rows[-LET_GO:]
+            await asyncio.sleep(0)
 
     def _alchemy(self) -> Any:
         """An engine of the driver."""

@@ -10,7 +10,7 @@ import struct
 from typing import Any
 
 from .. import workloads as w
-from ..counted import share
+from ..counted import Question, beside, share
 from ..link import SYNC, Link, bind_execute, message, parse, query
 from .base import Floor
 
@@ -73,6 +73,12 @@ class Contestant(Floor):
 
     fetch_types = fetch_wide = arrow = fetch
 
+    def beside_bulk(self, size: int, inner: int, data: Any) -> int:
+        self.fetch(size, 1, data)
+        bulk = Question(self.link, bind_execute(data, []) + SYNC, self.link.known[data])
+        self.latencies = beside(bulk, self._one_row(2)[1], inner, w.PAUSE_S)
+        return 0
+
     def _batch(self, size: int, inner: int, data: Any, begin: bytes, end: bytes, ready: int) -> int:
         self.prepare("insert", self.sql.insert("$1", "$2", "$3", "$4", "$5"))
         key = ("insert", size, begin)
@@ -122,19 +128,33 @@ class Contestant(Floor):
         self.timed(inner, lambda: Link(self.url).close())
         return 0
 
-    def concurrent(self, size: int, inner: int, data: Any) -> int:
-        while len(self.links) < w.POOL_SIZE:
+    def _one_row(self, connections: int) -> list[Question]:
+        """The select of a row by key, on so many connections."""
+        while len(self.links) < connections:
             self.links.append(Link(self.url))
-            self.links[-1].socket.sendall(parse("one", self.sql.select_one("$1")) + SYNC)
-            self.links[-1].until_ready()
-        if "one" not in self.prepared:
-            self.link.socket.sendall(parse("one", self.sql.select_one("$1")) + SYNC)
-            self.link.until_ready()
-            self.prepared.add("one")
         request = bind_execute("one", [struct.pack("!i", w.KEY)]) + SYNC
-        self.link.ask("one", request)
-        share(self.links, [request] * len(self.links), self.link.known["one"], inner)
+        for link in self.links:
+            if "one" not in link.known:
+                if link is not self.link or "one" not in self.prepared:
+                    link.socket.sendall(parse("one", self.sql.select_one("$1")) + SYNC)
+                    link.until_ready()
+                link.ask("one", request)
+        self.prepared.add("one")
+        return [Question(link, request, link.known["one"]) for link in self.links[:connections]]
+
+    def _share(self, connections: int, tasks: int, inner: int) -> int:
+        asked = self._one_row(connections)
+        links, requests = [each.link for each in asked], [each.request for each in asked]
+        self.latencies = share(links, requests, asked[0].expected, inner, tasks)
         return 0
+
+    def concurrent(self, size: int, inner: int, data: Any) -> int:
+        return self._share(w.POOL_SIZE, size, inner)
+
+    pool_threads = concurrent
+
+    def pool_load(self, size: int, inner: int, data: Any) -> int:
+        return self._share(w.LOAD_POOL, size, inner)
 
     def stream(self, size: int, inner: int, data: Any) -> int:
         self.prepare("stream", self.sql.stream(size))

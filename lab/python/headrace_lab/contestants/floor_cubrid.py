@@ -56,7 +56,7 @@ class Contestant(PreparedFloor):
     def query(self, number: int, values: list[int]) -> bytes:
         return execute(number, values)
 
-    def fetch(self, size: int, inner: int, data: Any) -> int:
+    def fetch_request(self, data: Any) -> tuple[bytes, int]:
         if data not in self.requests:
             number = self.number(data)
             self.link.socket.sendall(execute(number, []))
@@ -68,11 +68,7 @@ class Contestant(PreparedFloor):
                 self.link.socket.sendall(pages[-1])
                 read += rows_of(self.link.read_replies(1)[1], False)
             self.requests[data] = (execute(number, []) + b"".join(pages), 1 + len(pages))
-        for _ in range(inner):
-            self.link.ask(data, *self.requests[data])
-        return 0
-
-    fetch_types = fetch_wide = arrow = fetch
+        return self.requests[data]
 
     def _batch(self, size: int, inner: int, data: Any) -> int:
         if size not in self.requests:

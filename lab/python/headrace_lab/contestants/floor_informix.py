@@ -59,7 +59,7 @@ class Contestant(PreparedFloor):
 
     select_systables_first_10 = select_one_row
 
-    def fetch(self, size: int, inner: int, data: Any) -> int:
+    def fetch_request(self, data: Any) -> tuple[bytes, int]:
         if data not in self.requests:
             number = self.number(data)
             self.link.socket.sendall(open_fetch(number, b"", FIRST_FETCH))
@@ -71,11 +71,7 @@ class Contestant(PreparedFloor):
             self.link.read_replies(1)
             request = open_fetch(number, b"", FIRST_FETCH) + fetch(number, NEXT_FETCH) * (blocks - 1) + close(number)
             self.requests[data] = (request, blocks + 1)
-        for _ in range(inner):
-            self.link.ask(data, *self.requests[data])
-        return 0
-
-    fetch_types = fetch_wide = arrow = fetch
+        return self.requests[data]
 
     def _batch(self, size: int, inner: int, data: Any) -> int:
         if size not in self.requests:

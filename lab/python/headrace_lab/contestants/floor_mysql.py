@@ -67,13 +67,8 @@ class Contestant(PreparedFloor):
     def query(self, number: int, values: list[int]) -> bytes:
         return execute(number, values)
 
-    def fetch(self, size: int, inner: int, data: Any) -> int:
-        request = execute(self.number(data), [])
-        for _ in range(inner):
-            self.link.ask(data, request)
-        return 0
-
-    fetch_types = fetch_wide = arrow = fetch
+    def fetch_request(self, data: Any) -> tuple[bytes, int]:
+        return execute(self.number(data), []), 1
 
     def _bulk(self, size: int, inner: int, data: Any, around: bool) -> int:
         key = ("insert", size, around)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 from typing import Any
 
@@ -23,15 +22,30 @@ class Contestant(Async):
         return table
 
     async def astart(self) -> None:
-        allowed: dict[str, Any] = {"local_infile": True} if self.sql.loads_rows else {}
-        self.conn: Any = await headrace.aio.connect(self.url, autocommit=True, **allowed)
-        self.pooled: Any = None
+        self.conn = await self.aconnected()
         self.batches = self.sql.batches
+        self.mark = self.sql.own(1)[0]
 
     async def astop(self) -> None:
         await self.conn.close()
-        if self.pooled is not None:
-            await self.pooled.close()
+
+    async def aconnected(self) -> Any:
+        allowed: dict[str, Any] = {"local_infile": True} if self.sql.loads_rows else {}
+        return await headrace.aio.connect(self.url, autocommit=True, **allowed)
+
+    async def rows_of(self, conn: Any, statement: str, *values: int) -> Rows:
+        return await conn.fetch(statement, *values)  # type: ignore[no-any-return]
+
+    async def amake_pool(self, size: int) -> Any:
+        from headrace.aio.pool import AsyncConnectionPool
+
+        pool = AsyncConnectionPool(self.url, min_size=size, max_size=size, kwargs={"autocommit": True}, open=False)
+        await pool.open()
+        await pool.wait()
+        return pool
+
+    def alent(self, pool: Any) -> Any:
+        return pool.connection()
 
     async def select_one(self, size: int, inner: int, data: Any) -> Rows:
         statement = self.sql.select_one(*self.sql.own(1))
@@ -103,37 +117,6 @@ class Contestant(Async):
 
         await self.atimed(inner, once)
         return 0
-
-    async def _pool(self) -> Any:
-        if self.pooled is None:
-            from headrace.aio.pool import AsyncConnectionPool
-
-            self.pooled = AsyncConnectionPool(
-                self.url, min_size=w.POOL_SIZE, max_size=w.POOL_SIZE, kwargs={"autocommit": True}, open=False
-            )
-            await self.pooled.open()
-            await self.pooled.wait()
-        return self.pooled
-
-    async def pool(self, size: int, inner: int, data: Any) -> Rows:
-        pool, statement = await self._pool(), self.sql.select_one(*self.sql.own(1))
-
-        async def once() -> Rows:
-            async with pool.connection() as conn:
-                return await conn.fetch(statement, w.KEY)  # type: ignore[no-any-return]
-
-        return await self.atimed(inner, once)
-
-    async def concurrent(self, size: int, inner: int, data: Any) -> Rows:
-        pool, statement, rows = await self._pool(), self.sql.select_one(*self.sql.own(1)), Rows()
-
-        async def work() -> None:
-            for _ in range(inner // w.TASKS):
-                async with pool.connection() as conn:
-                    rows.extend(await conn.fetch(statement, w.KEY))
-
-        await asyncio.gather(*(work() for _ in range(w.TASKS)))
-        return rows
 
     async def stream(self, size: int, inner: int, data: Any) -> int:
         async for block in self.conn.stream_blocks(self.sql.stream(size), **self.sql.streamed):

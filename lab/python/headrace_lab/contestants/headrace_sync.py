@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import threading
 from typing import Any
 
 import headrace
@@ -25,13 +24,27 @@ class Contestant(Sync):
     def start(self) -> None:
         allowed: dict[str, Any] = {"local_infile": True} if self.sql.loads_rows else {}
         self.conn: Any = headrace.connect(self.url, autocommit=True, **allowed)
-        self.pooled: Any = None
         self.batches = self.sql.batches
+        self.mark = self.sql.own(1)[0]
 
     def stop(self) -> None:
         self.conn.close()
-        if self.pooled is not None:
-            self.pooled.close()
+
+    def ask(self, conn: Any, statement: str, value: int) -> Rows:
+        return conn.execute(statement, (value,)).fetchall()  # type: ignore[no-any-return]
+
+    def make_pool(self, size: int) -> Any:
+        from headrace.pool import ConnectionPool
+
+        pool = ConnectionPool(self.url, min_size=size, max_size=size, kwargs={"autocommit": True})
+        pool.wait()
+        return pool
+
+    def close_pool(self, pool: Any) -> None:
+        pool.close()
+
+    def lent(self, pool: Any) -> Any:
+        return pool.connection()
 
     def select_one(self, size: int, inner: int, data: Any) -> Rows:
         cursor, statement = self.conn.cursor(), self.sql.select_one(*self.sql.own(1))
@@ -109,40 +122,6 @@ class Contestant(Sync):
     def connect(self, size: int, inner: int, data: Any) -> int:
         self.timed(inner, lambda: headrace.connect(self.url).close())
         return 0
-
-    def _pool(self) -> Any:
-        if self.pooled is None:
-            from headrace.pool import ConnectionPool
-
-            self.pooled = ConnectionPool(
-                self.url, min_size=w.POOL_SIZE, max_size=w.POOL_SIZE, kwargs={"autocommit": True}
-            )
-            self.pooled.wait()
-        return self.pooled
-
-    def pool(self, size: int, inner: int, data: Any) -> Rows:
-        pool, statement = self._pool(), self.sql.select_one(*self.sql.own(1))
-
-        def once() -> Rows:
-            with pool.connection() as conn:
-                return conn.execute(statement, (w.KEY,)).fetchall()  # type: ignore[no-any-return]
-
-        return self.timed(inner, once)
-
-    def concurrent(self, size: int, inner: int, data: Any) -> Rows:
-        pool, statement, rows = self._pool(), self.sql.select_one(*self.sql.own(1)), Rows()
-
-        def work() -> None:
-            for _ in range(inner // w.TASKS):
-                with pool.connection() as conn:
-                    rows.extend(conn.execute(statement, (w.KEY,)).fetchall())
-
-        threads = [threading.Thread(target=work) for _ in range(w.TASKS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        return rows
 
     def stream(self, size: int, inner: int, data: Any) -> int:
         for block in self.conn.stream_blocks(self.sql.stream(size), **self.sql.streamed):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import informix_db.aio
@@ -18,19 +17,26 @@ class Contestant(Async):
     batches = "pipelined"
 
     async def astart(self) -> None:
-        self.conn = await self.connected()
+        self.conn = await self.aconnected()
         # A transaction needs another connection: autocommit is chosen when one is opened.
         self.manual: Any = None
-        self.pooled: Any = None
 
     async def astop(self) -> None:
-        for one in (self.conn, self.manual, self.pooled):
+        for one in (self.conn, self.manual):
             if one is not None:
                 await one.close()
 
-    async def connected(self, **more: Any) -> Any:
-        """A new connection."""
+    async def aconnected(self, **more: Any) -> Any:
         return await informix_db.aio.connect(**{**parameters(self.url), **more})
+
+    async def rows_of(self, conn: Any, statement: str, *values: int) -> Rows:
+        return await self._ask(conn, statement, *values)
+
+    async def amake_pool(self, size: int) -> Any:
+        return await informix_db.aio.create_pool(**parameters(self.url), min_size=size, max_size=size)
+
+    def alent(self, pool: Any) -> Any:
+        return pool.connection()
 
     async def _ask(self, conn: Any, statement: str, value: Any = None) -> Rows:
         cursor = await conn.cursor()
@@ -58,7 +64,7 @@ class Contestant(Async):
 
     async def executemany(self, size: int, inner: int, data: Any) -> int:
         if self.manual is None:
-            self.manual = await self.connected(autocommit=False)
+            self.manual = await self.aconnected(autocommit=False)
         statement = self.sql.insert("?")
         for _ in range(inner):
             await (await self.manual.cursor()).executemany(statement, data)
@@ -86,37 +92,10 @@ class Contestant(Async):
 
     async def connect(self, size: int, inner: int, data: Any) -> int:
         async def once() -> None:
-            await (await self.connected()).close()
+            await (await self.aconnected()).close()
 
         await self.atimed(inner, once)
         return 0
-
-    async def _pool(self) -> Any:
-        if self.pooled is None:
-            self.pooled = await informix_db.aio.create_pool(
-                **parameters(self.url), min_size=w.POOL_SIZE, max_size=w.POOL_SIZE
-            )
-        return self.pooled
-
-    async def pool(self, size: int, inner: int, data: Any) -> Rows:
-        pool, statement = await self._pool(), self.sql.select_one("?")
-
-        async def once() -> Rows:
-            async with pool.connection() as conn:
-                return await self._ask(conn, statement, w.KEY)
-
-        return await self.atimed(inner, once)
-
-    async def concurrent(self, size: int, inner: int, data: Any) -> Rows:
-        pool, statement, rows = await self._pool(), self.sql.select_one("?"), Rows()
-
-        async def work() -> None:
-            for _ in range(inner // w.TASKS):
-                async with pool.connection() as conn:
-                    rows.extend(await self._ask(conn, statement, w.KEY))
-
-        await asyncio.gather(*(work() for _ in range(w.TASKS)))
-        return rows
 
     async def stream(self, size: int, inner: int, data: Any) -> int:
         cursor = await self.conn.cursor()

@@ -43,10 +43,6 @@ class MySqlDbLike(Sync):
     mark = "%s"
     batches = "INSERTs of many rows"
 
-    def connected(self) -> Any:
-        """A new connection in autocommit."""
-        raise NotImplementedError
-
     def streaming(self) -> Any:
         """A cursor that does not receive its result whole."""
         raise NotImplementedError

@@ -16,6 +16,7 @@ class Contestant(Sync):
     alchemy = "pg8000"
     options = "native API, prepared statements"
     batches = "one by one"
+    mark = ":id"
     skips = {
         "pool": "it has no pool",
         "concurrent": "it has no pool",
@@ -26,7 +27,7 @@ class Contestant(Sync):
         "arrow_stream": "it reads whole results only",
     }
 
-    def _connect(self) -> Any:
+    def connected(self) -> Any:
         parts = urlsplit(self.url)
         return pg8000.native.Connection(
             parts.username or "postgres", host=parts.hostname, port=parts.port or 5432,
@@ -34,10 +35,13 @@ class Contestant(Sync):
         )  # fmt: skip
 
     def start(self) -> None:
-        self.conn = self._connect()
+        self.conn = self.connected()
 
     def stop(self) -> None:
         self.conn.close()
+
+    def ask(self, conn: Any, statement: str, value: int) -> Rows:
+        return conn.run(statement, id=value)  # type: ignore[no-any-return]
 
     def select_one(self, size: int, inner: int, data: Any) -> Rows:
         statement = self.conn.prepare(self.sql.select_one(":id"))
@@ -76,5 +80,5 @@ class Contestant(Sync):
         return rows
 
     def connect(self, size: int, inner: int, data: Any) -> int:
-        self.timed(inner, lambda: self._connect().close())
+        self.timed(inner, lambda: self.connected().close())
         return 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import workloads as w
-from ..counted import Counted, share
+from ..counted import Counted, Question, beside, share
 from .base import Floor
 
 
@@ -67,11 +67,50 @@ class PreparedFloor(Floor):
         self.timed(inner, lambda: self.connected().close())
         return 0
 
-    def concurrent(self, size: int, inner: int, data: Any) -> int:
-        sql = self.sql.select_one("?")
-        while len(self.links) < w.POOL_SIZE:
-            self.links.append(self.connected())
-        requests = [self.query(link.prepare(sql), [w.KEY]) for link in self.links]
-        self.link.ask("one", requests[0], self.replies)
-        share(self.links, requests, self.link.known["one"], inner)
+    def fetch_request(self, data: Any) -> tuple[bytes, int]:
+        """The request for all rows of a statement, and the number of its replies."""
+        raise NotImplementedError
+
+    def fetch(self, size: int, inner: int, data: Any) -> int:
+        request, replies = self.fetch_request(data)
+        for _ in range(inner):
+            self.link.ask(data, request, replies)
         return 0
+
+    fetch_types = fetch_wide = arrow = fetch
+
+    def beside_bulk(self, size: int, inner: int, data: Any) -> int:
+        self.fetch(size, 1, data)
+        bulk = Question(self.link, self.fetch_request(data)[0], self.link.known[data])
+        self.latencies = beside(bulk, self._one_row(2)[1], inner, w.PAUSE_S)
+        return 0
+
+    def _one_row(self, connections: int) -> list[Question]:
+        """The select of a row by key, on so many connections."""
+        sql = self.sql.select_one("?")
+        while len(self.links) < connections:
+            self.links.append(self.connected())
+        asked: list[Question] = []
+        for link in self.links[:connections]:
+            number = self.number(sql) if link is self.link else link.prepare(sql)
+            request = self.query(number, [w.KEY])
+            # The first reply may be another than those after it.
+            for _ in range(2):
+                link.known.pop("one", None)
+                link.ask("one", request, self.replies)
+            asked.append(Question(link, request, link.known["one"]))
+        return asked
+
+    def _share(self, connections: int, tasks: int, inner: int) -> int:
+        asked = self._one_row(connections)
+        links, requests = [each.link for each in asked], [each.request for each in asked]
+        self.latencies = share(links, requests, asked[0].expected, inner, tasks)
+        return 0
+
+    def concurrent(self, size: int, inner: int, data: Any) -> int:
+        return self._share(w.POOL_SIZE, size, inner)
+
+    pool_threads = concurrent
+
+    def pool_load(self, size: int, inner: int, data: Any) -> int:
+        return self._share(w.LOAD_POOL, size, inner)

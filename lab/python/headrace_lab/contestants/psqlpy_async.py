@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import psqlpy
@@ -19,17 +18,30 @@ class Contestant(Async):
     package = "psqlpy"
     options = "prepared=True; as_tuple=True; copy_records_to_table with 5,000 rows at a time"
     batches = "one by one"
+    mark = "$1"
     skips = {"bulk_out": "it has no COPY out"}
 
     async def astart(self) -> None:
-        self.conn = await psqlpy.connect(dsn=self.url)
+        self.conn = await self.aconnected()
         self.lists: Any = None
-        self.pooled: Any = None
 
     async def astop(self) -> None:
         self.conn.close()
-        if self.pooled is not None:
-            self.pooled.close()
+
+    async def aconnected(self) -> Any:
+        return await psqlpy.connect(dsn=self.url)
+
+    async def disconnect(self, conn: Any) -> None:
+        conn.close()
+
+    async def rows_of(self, conn: Any, statement: str, *values: int) -> Rows:
+        return await self._rows(conn, statement, list(values))
+
+    async def amake_pool(self, size: int) -> Any:
+        return psqlpy.ConnectionPool(dsn=self.url, max_db_pool_size=size)
+
+    async def aclose_pool(self, pool: Any) -> None:
+        pool.close()
 
     async def _rows(self, conn: Any, sql: str, params: list[Any]) -> Rows:
         return (await conn.fetch(sql, params, prepared=True)).result(as_tuple=True)  # type: ignore[no-any-return]
@@ -98,31 +110,6 @@ class Contestant(Async):
 
         await self.atimed(inner, once)
         return 0
-
-    def _pool(self) -> Any:
-        if self.pooled is None:
-            self.pooled = psqlpy.ConnectionPool(dsn=self.url, max_db_pool_size=w.POOL_SIZE)
-        return self.pooled
-
-    async def pool(self, size: int, inner: int, data: Any) -> Rows:
-        pool, statement = self._pool(), self.sql.select_one("$1")
-
-        async def once() -> Rows:
-            async with pool.acquire() as conn:
-                return await self._rows(conn, statement, [w.KEY])
-
-        return await self.atimed(inner, once)
-
-    async def concurrent(self, size: int, inner: int, data: Any) -> Rows:
-        pool, statement, rows = self._pool(), self.sql.select_one("$1"), Rows()
-
-        async def work() -> None:
-            for _ in range(inner // w.TASKS):
-                async with pool.acquire() as conn:
-                    rows.extend(await self._rows(conn, statement, [w.KEY]))
-
-        await asyncio.gather(*(work() for _ in range(w.TASKS)))
-        return rows
 
     async def stream(self, size: int, inner: int, data: Any) -> int:
         async with self.conn.transaction() as transaction:

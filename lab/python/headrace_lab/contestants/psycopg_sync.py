@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import psycopg
@@ -16,16 +15,30 @@ class Contestant(Sync):
     alchemy = "psycopg"
     options = f"implementation {psycopg.pq.__impl__}, binary=True, prepare=True, pipeline mode for pipelines"
     batches = "pipelined"
+    mark = "%s"
 
     def start(self) -> None:
         self.conn = psycopg.connect(self.url, autocommit=True)
         self.conn.prepare_threshold = 0
-        self.pooled: Any = None
 
     def stop(self) -> None:
         self.conn.close()
-        if self.pooled is not None:
-            self.pooled.close()
+
+    def ask(self, conn: Any, statement: str, value: int) -> Rows:
+        return conn.execute(statement, (value,), prepare=True, binary=True).fetchall()  # type: ignore[no-any-return]
+
+    def make_pool(self, size: int) -> Any:
+        from psycopg_pool import ConnectionPool
+
+        pool = ConnectionPool(self.url, min_size=size, max_size=size, kwargs={"autocommit": True}, open=True)
+        pool.wait()
+        return pool
+
+    def close_pool(self, pool: Any) -> None:
+        pool.close()
+
+    def lent(self, pool: Any) -> Any:
+        return pool.connection()
 
     def select_one(self, size: int, inner: int, data: Any) -> Rows:
         cursor, statement = self.conn.cursor(binary=True), self.sql.select_one("%s")
@@ -80,40 +93,6 @@ class Contestant(Sync):
     def connect(self, size: int, inner: int, data: Any) -> int:
         self.timed(inner, lambda: psycopg.connect(self.url).close())
         return 0
-
-    def _pool(self) -> Any:
-        if self.pooled is None:
-            from psycopg_pool import ConnectionPool
-
-            self.pooled = ConnectionPool(
-                self.url, min_size=w.POOL_SIZE, max_size=w.POOL_SIZE, kwargs={"autocommit": True}, open=True
-            )
-            self.pooled.wait()
-        return self.pooled
-
-    def pool(self, size: int, inner: int, data: Any) -> Rows:
-        pool, statement = self._pool(), self.sql.select_one("%s")
-
-        def once() -> Rows:
-            with pool.connection() as conn:
-                return conn.execute(statement, (w.KEY,), prepare=True, binary=True).fetchall()  # type: ignore[no-any-return]
-
-        return self.timed(inner, once)
-
-    def concurrent(self, size: int, inner: int, data: Any) -> Rows:
-        pool, statement, rows = self._pool(), self.sql.select_one("%s"), Rows()
-
-        def work() -> None:
-            for _ in range(inner // w.TASKS):
-                with pool.connection() as conn:
-                    rows.extend(conn.execute(statement, (w.KEY,), prepare=True, binary=True).fetchall())
-
-        threads = [threading.Thread(target=work) for _ in range(w.TASKS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        return rows
 
     def stream(self, size: int, inner: int, data: Any) -> int:
         with self.conn.transaction(), self.conn.cursor("race", binary=True) as cursor:  # type: ignore[call-overload]
