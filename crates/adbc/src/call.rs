@@ -8,7 +8,7 @@ use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use headrace_arrow::schema::inner;
 use headrace_arrow::{Batches, Options};
-use headrace_core::column::Kind;
+use headrace_core::column::ColumnKind;
 use headrace_core::protocol::{BulkDirection, RowWriter, Summary, Taken};
 use headrace_core::{Described, Fatal, Outcome, ResponseHandler, Room, Run};
 use std::marker::PhantomData;
@@ -36,7 +36,7 @@ struct State {
     /// `None` before the columns are known.
     batches: Option<Batches>,
     /// The parameters of a statement that was described.
-    parameters: Vec<Kind>,
+    parameters: Vec<ColumnKind>,
     /// The first result has ended: what follows is another one.
     ended: bool,
     /// Rows of statements that return none.
@@ -220,7 +220,7 @@ impl<C: Described, E: Refusal> ResponseHandler for Call<C, E> {
         let columns = columns.columns();
         state.batches = Some(Batches::new(columns, state.options).annotated(columns, type_name));
     }
-    fn parameters(&mut self, (): (), kinds: &[Kind]) {
+    fn parameters(&mut self, (): (), kinds: &[ColumnKind]) {
         self.reply.lock().parameters = kinds.to_vec();
     }
     fn rows<R: Run>(&mut self, (): (), run: &mut R) -> Result<Room, Fatal> {

@@ -17,7 +17,7 @@ use arrow_array::types::{
     UInt64Type,
 };
 use arrow_schema::{ArrowError, DataType, TimeUnit};
-use headrace_core::column::Kind;
+use headrace_core::column::ColumnKind;
 use headrace_core::{Cells, Container, Inet, Sink};
 
 macro_rules! builders {
@@ -132,7 +132,7 @@ builders! {
 impl Builder {
     /// A column without values, for a kind and the type that [`crate::schema::data_type`] gives it. If that is left open, also
     /// within it, the first values determine it ([`crate::unconstrained`]), unless `options` fix it.
-    pub fn new(kind: &Kind, data_type: &DataType, options: &Options) -> Self {
+    pub fn new(kind: &ColumnKind, data_type: &DataType, options: &Options) -> Self {
         if is_text_instead(kind) && *data_type == DataType::Utf8 {
             return Self::Rendered(Rendered::new(options));
         }
@@ -183,20 +183,22 @@ impl Builder {
         }
     }
 
-    fn nested(kind: &Kind, data_type: &DataType, options: &Options) -> Self {
+    fn nested(kind: &ColumnKind, data_type: &DataType, options: &Options) -> Self {
         let nulls = options.null_unrepresentable;
         let nested = match (kind, data_type) {
-            (Kind::List(item), DataType::List(field)) => {
+            (ColumnKind::List(item), DataType::List(field)) => {
                 Nested::list(field.clone(), Self::new(item, field.data_type(), options), nulls)
             }
-            (Kind::Multirange(item), DataType::List(field)) => {
-                Nested::list(field.clone(), Self::new(&Kind::Range(item.clone()), field.data_type(), options), nulls)
-            }
-            (Kind::Range(item), DataType::Struct(fields)) => {
+            (ColumnKind::Multirange(item), DataType::List(field)) => Nested::list(
+                field.clone(),
+                Self::new(&ColumnKind::Range(item.clone()), field.data_type(), options),
+                nulls,
+            ),
+            (ColumnKind::Range(item), DataType::Struct(fields)) => {
                 let bound = |number: usize| Self::new(item, fields[number].data_type(), options);
                 Nested::range(fields.clone(), bound(0), bound(1), nulls)
             }
-            (Kind::Record(kinds), DataType::Struct(fields)) => {
+            (ColumnKind::Record(kinds), DataType::Struct(fields)) => {
                 let attributes =
                     kinds.iter().zip(fields).map(|((_, kind), field)| Self::new(kind, field.data_type(), options));
                 Nested::record(fields.clone(), attributes.collect(), nulls)

@@ -23,7 +23,7 @@ pub struct Fault {
     pub reason: String,
 }
 
-/// The values of one flat type. What a type does not receive by the contract of [`headrace_core::column::Kind`] is a
+/// The values of one flat type. What a type does not receive by the contract of [`headrace_core::column::ColumnKind`] is a
 /// fault, and null.
 pub trait Build: Send {
     /// Adds a null, or a zero where the array has no nulls of its own.

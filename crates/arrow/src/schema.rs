@@ -5,7 +5,7 @@ use crate::options::{
 };
 use arrow_schema::{DataType, Field, Fields, IntervalUnit, Schema, TimeUnit};
 use headrace_core::Column;
-use headrace_core::column::{self, Fraction, Kind, Part};
+use headrace_core::column::{self, ColumnKind, Fraction, Part};
 use std::collections::HashMap;
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ pub fn schema(columns: &[Column], options: &Options) -> Schema {
 pub fn field(column: &Column, options: &Options) -> Field {
     let data_type = match &column.kind {
         // In every way: the text of zeros and ones would be other bits there.
-        Kind::Bits if column.native.takes_bits_as_bytes() => DataType::Binary,
+        ColumnKind::Bits if column.native.takes_bits_as_bytes() => DataType::Binary,
         kind => data_type(kind, options),
     };
     let field = Field::new(&*column.name, data_type, true);
@@ -37,79 +37,84 @@ pub fn field(column: &Column, options: &Options) -> Field {
 }
 
 /// A field for values of a kind, without the column that they are of.
-pub fn inner(name: &str, kind: &Kind, options: &Options) -> Field {
+pub fn inner(name: &str, kind: &ColumnKind, options: &Options) -> Field {
     Field::new(name, data_type(kind, options), true).with_metadata(extension(kind))
 }
 
-fn extension(kind: &Kind) -> HashMap<String, String> {
+fn extension(kind: &ColumnKind) -> HashMap<String, String> {
     let name = match kind {
-        Kind::Uuid => "arrow.uuid",
-        Kind::Json => "arrow.json",
+        ColumnKind::Uuid => "arrow.uuid",
+        ColumnKind::Json => "arrow.json",
         _ => return HashMap::new(),
     };
     [(EXTENSION_NAME, name), (EXTENSION_METADATA, "")].map(|(key, value)| (key.to_owned(), value.to_owned())).into()
 }
 
 /// Returns true if values of this kind become text for want of a type of Arrow's.
-pub(crate) fn is_text_instead(kind: &Kind) -> bool {
+pub(crate) fn is_text_instead(kind: &ColumnKind) -> bool {
     match kind {
-        Kind::Other(_) | Kind::TimeTz(_) | Kind::Inet | Kind::Bits => true,
-        Kind::Record(fields) => fields.is_empty(),
+        ColumnKind::Other(_) | ColumnKind::TimeTz(_) | ColumnKind::Inet | ColumnKind::Bits => true,
+        ColumnKind::Record(fields) => fields.is_empty(),
         _ => false,
     }
 }
 
 fn server_type(column: &Column) -> String {
-    if let Kind::Other(name) = &column.kind {
+    if let ColumnKind::Other(name) = &column.kind {
         return name.to_string();
     }
     column.native.identification()
 }
 
 /// The type for values of a kind.
-pub fn data_type(kind: &Kind, options: &Options) -> DataType {
+pub fn data_type(kind: &ColumnKind, options: &Options) -> DataType {
     if is_text_instead(kind) {
         return DataType::Utf8;
     }
     match kind {
-        Kind::Null => DataType::Null,
-        Kind::Bool => DataType::Boolean,
-        Kind::Int { bits: 8, signed: true } => DataType::Int8,
-        Kind::Int { bits: 16, signed: true } => DataType::Int16,
-        Kind::Int { bits: 32, signed: true } => DataType::Int32,
-        Kind::Int { signed: true, .. } => DataType::Int64,
-        Kind::Int { bits: 8, .. } => DataType::UInt8,
-        Kind::Int { bits: 16, .. } => DataType::UInt16,
-        Kind::Int { bits: 32, .. } => DataType::UInt32,
-        Kind::Int { .. } => DataType::UInt64,
-        Kind::Float { bits: 32 } => DataType::Float32,
-        Kind::Float { .. } => DataType::Float64,
-        Kind::Decimal { precision, scale } => decimal(*precision, *scale, options.numeric),
-        Kind::Bytes => DataType::Binary,
-        Kind::Date => DataType::Date32,
-        Kind::Time(fraction) => match unit(*fraction) {
+        ColumnKind::Null => DataType::Null,
+        ColumnKind::Bool => DataType::Boolean,
+        ColumnKind::Int { bits: 8, signed: true } => DataType::Int8,
+        ColumnKind::Int { bits: 16, signed: true } => DataType::Int16,
+        ColumnKind::Int { bits: 32, signed: true } => DataType::Int32,
+        ColumnKind::Int { signed: true, .. } => DataType::Int64,
+        ColumnKind::Int { bits: 8, .. } => DataType::UInt8,
+        ColumnKind::Int { bits: 16, .. } => DataType::UInt16,
+        ColumnKind::Int { bits: 32, .. } => DataType::UInt32,
+        ColumnKind::Int { .. } => DataType::UInt64,
+        ColumnKind::Float { bits: 32 } => DataType::Float32,
+        ColumnKind::Float { .. } => DataType::Float64,
+        ColumnKind::Decimal { precision, scale } => decimal(*precision, *scale, options.numeric),
+        ColumnKind::Bytes => DataType::Binary,
+        ColumnKind::Date => DataType::Date32,
+        ColumnKind::Time(fraction) => match unit(*fraction) {
             TimeUnit::Microsecond => DataType::Time64(TimeUnit::Microsecond),
             unit => DataType::Time32(unit),
         },
-        Kind::Timestamp(fraction) => DataType::Timestamp(unit(*fraction), None),
-        Kind::TimestampTz(fraction) => DataType::Timestamp(unit(*fraction), Some("UTC".into())),
+        ColumnKind::Timestamp(fraction) => DataType::Timestamp(unit(*fraction), None),
+        ColumnKind::TimestampTz(fraction) => DataType::Timestamp(unit(*fraction), Some("UTC".into())),
         // A span of hours, of days and hours: they are counted in one unit. A day of an interval that may have months is a
         // day of the calendar. Spans of months alone have the same type as others: few programs read Arrow's own for them.
-        Kind::Interval { first, fraction, .. } if *first >= Part::Day => DataType::Duration(unit(*fraction)),
-        Kind::Interval { .. } => DataType::Interval(IntervalUnit::MonthDayNano),
-        Kind::Uuid => DataType::FixedSizeBinary(16),
-        Kind::List(item) => DataType::List(Arc::new(inner("item", item, options))),
-        Kind::Multirange(item) => DataType::List(Arc::new(Field::new("item", range(item, options), true))),
-        Kind::Range(item) => range(item, options),
-        Kind::Record(fields) => {
+        ColumnKind::Interval { first, fraction, .. } if *first >= Part::Day => DataType::Duration(unit(*fraction)),
+        ColumnKind::Interval { .. } => DataType::Interval(IntervalUnit::MonthDayNano),
+        ColumnKind::Uuid => DataType::FixedSizeBinary(16),
+        ColumnKind::List(item) => DataType::List(Arc::new(inner("item", item, options))),
+        ColumnKind::Multirange(item) => DataType::List(Arc::new(Field::new("item", range(item, options), true))),
+        ColumnKind::Range(item) => range(item, options),
+        ColumnKind::Record(fields) => {
             DataType::Struct(fields.iter().map(|(name, kind)| inner(name, kind, options)).collect())
         }
-        Kind::Text | Kind::Json | Kind::TimeTz(_) | Kind::Inet | Kind::Bits | Kind::Other(_) => DataType::Utf8,
+        ColumnKind::Text
+        | ColumnKind::Json
+        | ColumnKind::TimeTz(_)
+        | ColumnKind::Inet
+        | ColumnKind::Bits
+        | ColumnKind::Other(_) => DataType::Utf8,
     }
 }
 
 /// A range: its bounds, null where it has none.
-fn range(kind: &Kind, options: &Options) -> DataType {
+fn range(kind: &ColumnKind, options: &Options) -> DataType {
     let flag = |name: &str| Field::new(name, DataType::Boolean, false);
     DataType::Struct(Fields::from(vec![
         inner("lower", kind, options),
@@ -156,7 +161,7 @@ fn decimal(precision: Option<u16>, scale: Option<i16>, numeric: Numeric) -> Data
 mod tests {
     use super::*;
 
-    fn with(kind: &Kind, numeric: Numeric) -> DataType {
+    fn with(kind: &ColumnKind, numeric: Numeric) -> DataType {
         data_type(kind, &Options { numeric, ..Options::default() })
     }
 
@@ -176,7 +181,7 @@ mod tests {
             (None, None, Float64, DataType::Float64),
             (Some(10), Some(2), Float64, DataType::Float64),
         ] {
-            assert_eq!(with(&Kind::Decimal { precision, scale }, numeric), wanted, "{precision:?}, {scale:?}");
+            assert_eq!(with(&ColumnKind::Decimal { precision, scale }, numeric), wanted, "{precision:?}, {scale:?}");
         }
     }
 
@@ -184,10 +189,10 @@ mod tests {
     fn times_have_the_unit_of_their_fraction() {
         for (digits, wanted) in [(0, TimeUnit::Second), (3, TimeUnit::Millisecond), (6, TimeUnit::Microsecond)] {
             let fraction = Fraction::new(digits);
-            assert_eq!(with(&Kind::Timestamp(fraction), Numeric::Decimal), DataType::Timestamp(wanted, None));
+            assert_eq!(with(&ColumnKind::Timestamp(fraction), Numeric::Decimal), DataType::Timestamp(wanted, None));
         }
         let interval =
-            |first, last| with(&Kind::Interval { first, last, fraction: Fraction::MICROS }, Numeric::Decimal);
+            |first, last| with(&ColumnKind::Interval { first, last, fraction: Fraction::MICROS }, Numeric::Decimal);
         assert_eq!(interval(Part::Year, Part::Month), DataType::Interval(IntervalUnit::MonthDayNano));
         assert_eq!(interval(Part::Hour, Part::Second), DataType::Duration(TimeUnit::Microsecond));
         assert_eq!(interval(Part::Year, Part::Second), DataType::Interval(IntervalUnit::MonthDayNano));

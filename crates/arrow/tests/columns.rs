@@ -9,7 +9,7 @@ use arrow_array::{Array, RecordBatch};
 use arrow_buffer::{IntervalMonthDayNano, i256};
 use arrow_schema::DataType;
 use headrace_arrow::{Batches, Numeric, Options};
-use headrace_core::column::{Fraction, Kind, Native, NativeType, Part};
+use headrace_core::column::{ColumnKind, Fraction, Native, NativeType, Part};
 use headrace_core::{Cells, Column, ColumnSink, Container, Inet, Sink};
 use std::borrow::Cow;
 
@@ -48,11 +48,11 @@ impl NativeType for Seventh {
     }
 }
 
-fn column(kind: Kind) -> Column {
+fn column(kind: ColumnKind) -> Column {
     Column { name: "c".into(), kind, nullable: None, native: Native::new(Seventh) }
 }
 
-fn batches(kind: &Kind, options: Options, runs: &[&[Cell]]) -> Batches {
+fn batches(kind: &ColumnKind, options: Options, runs: &[&[Cell]]) -> Batches {
     let mut batches = Batches::new(&[column(kind.clone())], options);
     for cells in runs {
         batches.begin(cells.len());
@@ -63,23 +63,23 @@ fn batches(kind: &Kind, options: Options, runs: &[&[Cell]]) -> Batches {
     batches
 }
 
-fn one(kind: &Kind, cells: &[Cell]) -> RecordBatch {
+fn one(kind: &ColumnKind, cells: &[Cell]) -> RecordBatch {
     let mut batches = batches(kind, Options::default(), &[cells]);
     assert_eq!(batches.refused(), None);
     batches.take().expect("there are rows")
 }
 
-fn refused(kind: &Kind, cells: &[Cell]) -> String {
+fn refused(kind: &ColumnKind, cells: &[Cell]) -> String {
     let batches = batches(kind, Options::default(), &[cells]);
     assert_eq!(batches.ready(), 0, "a batch with a refused value is not given");
     batches.refused().expect("a value does not fit").to_string()
 }
 
-const INT32: Kind = Kind::Int { bits: 32, signed: true };
-const NUMERIC: Kind = Kind::Decimal { precision: None, scale: None };
+const INT32: ColumnKind = ColumnKind::Int { bits: 32, signed: true };
+const NUMERIC: ColumnKind = ColumnKind::Decimal { precision: None, scale: None };
 
-fn decimal(precision: u16, scale: i16) -> Kind {
-    Kind::Decimal { precision: Some(precision), scale: Some(scale) }
+fn decimal(precision: u16, scale: i16) -> ColumnKind {
+    ColumnKind::Decimal { precision: Some(precision), scale: Some(scale) }
 }
 
 #[test]
@@ -88,13 +88,13 @@ fn numbers() {
     let array = batch.column(0).as_primitive::<Int32Type>();
     assert_eq!(array.iter().collect::<Vec<_>>(), [Some(-7), None, Some(i32::MAX)]);
 
-    let batch = one(&Kind::Int { bits: 64, signed: false }, &[cell(|s| s.uint(u64::MAX)), cell(|s| s.int(3))]);
+    let batch = one(&ColumnKind::Int { bits: 64, signed: false }, &[cell(|s| s.uint(u64::MAX)), cell(|s| s.int(3))]);
     assert_eq!(batch.column(0).as_primitive::<UInt64Type>().values(), &[u64::MAX, 3]);
 
-    let batch = one(&Kind::Bool, &[cell(|s| s.bool(true)), null()]);
+    let batch = one(&ColumnKind::Bool, &[cell(|s| s.bool(true)), null()]);
     assert_eq!(batch.column(0).as_boolean().iter().collect::<Vec<_>>(), [Some(true), None]);
 
-    let batch = one(&Kind::Float { bits: 64 }, &[cell(|s| s.float(0.1)), cell(|s| s.float(f64::NAN))]);
+    let batch = one(&ColumnKind::Float { bits: 64 }, &[cell(|s| s.float(0.1)), cell(|s| s.float(f64::NAN))]);
     let array = batch.column(0).as_primitive::<Float64Type>();
     assert_eq!(array.value(0), 0.1);
     assert!(array.value(1).is_nan());
@@ -102,7 +102,7 @@ fn numbers() {
 
 #[test]
 fn a_number_that_does_not_fit_names_its_column_and_row() {
-    let kind = Kind::Int { bits: 16, signed: true };
+    let kind = ColumnKind::Int { bits: 16, signed: true };
     let text = refused(&kind, &[cell(|s| s.int(1)), cell(|s| s.int(40_000)), cell(|s| s.int(50_000))]);
     assert_eq!(text, "column 1 (c), row 2: 40000 does not fit into the column's Arrow type");
 }
@@ -207,24 +207,29 @@ fn numbers_within_others_have_the_type_that_they_need() {
     };
     let list = |number| DataType::new_list(number, true);
     let digits = |scale| DataType::Decimal128(38, scale);
-    let record = Kind::Record([("a".into(), NUMERIC), ("b".into(), NUMERIC)].into());
+    let record = ColumnKind::Record([("a".into(), NUMERIC), ("b".into(), NUMERIC)].into());
     for (kind, cells, later, wanted) in [
-        (Kind::List(NUMERIC.into()), vec![items(vec![sum]), null()], items(vec!["1.5"]), vec![list(digits(18))]),
-        (Kind::List(NUMERIC.into()), vec![null(), items(vec![])], items(vec!["1.5"]), vec![list(digits(20))]),
+        (ColumnKind::List(NUMERIC.into()), vec![items(vec![sum]), null()], items(vec!["1.5"]), vec![list(digits(18))]),
+        (ColumnKind::List(NUMERIC.into()), vec![null(), items(vec![])], items(vec!["1.5"]), vec![list(digits(20))]),
         (
-            Kind::List(NUMERIC.into()),
+            ColumnKind::List(NUMERIC.into()),
             vec![items(vec![sum, ratio])],
             items(vec![]),
             vec![list(DataType::Decimal256(76, 38))],
         ),
         (record, vec![pair([sum, ratio])], pair([sum, "1"]), vec![digits(18), digits(28)]),
         (
-            Kind::Range(NUMERIC.into()),
+            ColumnKind::Range(NUMERIC.into()),
             vec![ranges(["1", number])],
             ranges(["0.5", number]),
             vec![digits(18), digits(18)],
         ),
-        (Kind::Range(NUMERIC.into()), vec![ranges([ratio, "5"])], ranges([ratio, "6"]), vec![digits(28), digits(28)]),
+        (
+            ColumnKind::Range(NUMERIC.into()),
+            vec![ranges([ratio, "5"])],
+            ranges([ratio, "6"]),
+            vec![digits(28), digits(28)],
+        ),
     ] {
         let mut made = batches(&kind, Options { batch_rows: 1, ..Options::default() }, &[&cells, &[later]]);
         assert_eq!(made.refused(), None, "{kind:?}");
@@ -242,7 +247,7 @@ fn numbers_within_others_have_the_type_that_they_need() {
         }
     }
     // The type is that of the first batch, or what others have already.
-    let kind = Kind::List(NUMERIC.into());
+    let kind = ColumnKind::List(NUMERIC.into());
     let later = batches(&kind, Options::default(), &[&[items(vec!["1"])]]);
     assert_eq!(later.schema().field(0).data_type(), &list(digits(20)));
     let fixed = Options { fixed: true, ..Options::default() };
@@ -275,27 +280,27 @@ fn is_null_row(row: usize) -> bool {
 
 #[test]
 fn nulls_are_in_their_rows_also_of_many() {
-    let int = |bits, signed| Kind::Int { bits, signed };
-    let span = Kind::Interval { first: Part::Hour, last: Part::Second, fraction: Fraction::MICROS };
-    let kinds: [(Kind, fn() -> Cell); 18] = [
-        (Kind::Bool, || cell(|s| s.bool(true))),
+    let int = |bits, signed| ColumnKind::Int { bits, signed };
+    let span = ColumnKind::Interval { first: Part::Hour, last: Part::Second, fraction: Fraction::MICROS };
+    let kinds: [(ColumnKind, fn() -> Cell); 18] = [
+        (ColumnKind::Bool, || cell(|s| s.bool(true))),
         (int(16, true), || cell(|s| s.int(1))),
         (INT32, || cell(|s| s.int(1))),
         (int(64, true), || cell(|s| s.int(1))),
         (int(64, false), || cell(|s| s.uint(1))),
-        (Kind::Float { bits: 32 }, || cell(|s| s.float(1.0))),
-        (Kind::Float { bits: 64 }, || cell(|s| s.float(1.0))),
+        (ColumnKind::Float { bits: 32 }, || cell(|s| s.float(1.0))),
+        (ColumnKind::Float { bits: 64 }, || cell(|s| s.float(1.0))),
         (decimal(10, 2), || cell(|s| s.decimal("1.5"))),
         (decimal(50, 2), || cell(|s| s.decimal("1.5"))),
         (NUMERIC, || cell(|s| s.decimal("1.5"))),
-        (Kind::Text, || cell(|s| s.text(b"x"))),
-        (Kind::Bytes, || cell(|s| s.bytes(b"x"))),
-        (Kind::Uuid, || cell(|s| s.uuid(&[7; 16]))),
-        (Kind::Date, || cell(|s| s.date(1))),
-        (Kind::Time(Fraction::MICROS), || cell(|s| s.time(1))),
-        (Kind::Timestamp(Fraction::MICROS), || cell(|s| s.timestamp(1))),
+        (ColumnKind::Text, || cell(|s| s.text(b"x"))),
+        (ColumnKind::Bytes, || cell(|s| s.bytes(b"x"))),
+        (ColumnKind::Uuid, || cell(|s| s.uuid(&[7; 16]))),
+        (ColumnKind::Date, || cell(|s| s.date(1))),
+        (ColumnKind::Time(Fraction::MICROS), || cell(|s| s.time(1))),
+        (ColumnKind::Timestamp(Fraction::MICROS), || cell(|s| s.timestamp(1))),
         (span, || cell(|s| s.interval(0, 0, 1))),
-        (Kind::List(Box::new(INT32)), || list(&[1, 2])),
+        (ColumnKind::List(Box::new(INT32)), || list(&[1, 2])),
     ];
     for (kind, put) in kinds {
         let cells: Vec<Cell> = (0..MANY).map(|row| if is_null_row(row) { null() } else { put() }).collect();
@@ -307,17 +312,17 @@ fn nulls_are_in_their_rows_also_of_many() {
 
 #[test]
 fn text_and_bytes() {
-    let batch = one(&Kind::Text, &[cell(|s| s.text("grün".as_bytes())), null(), cell(|s| s.text(b""))]);
+    let batch = one(&ColumnKind::Text, &[cell(|s| s.text("grün".as_bytes())), null(), cell(|s| s.text(b""))]);
     let array = batch.column(0).as_string::<i32>();
     assert_eq!(array.iter().collect::<Vec<_>>(), [Some("grün"), None, Some("")]);
     // Each half is no UTF-8, though both together are.
-    let text = refused(&Kind::Text, &[cell(|s| s.text(b"gr\xc3")), cell(|s| s.text(b"\xbcn"))]);
+    let text = refused(&ColumnKind::Text, &[cell(|s| s.text(b"gr\xc3")), cell(|s| s.text(b"\xbcn"))]);
     assert!(text.contains("UTF-8"), "{text}");
 
-    let batch = one(&Kind::Bytes, &[cell(|s| s.bytes(b"\0\xff")), null()]);
+    let batch = one(&ColumnKind::Bytes, &[cell(|s| s.bytes(b"\0\xff")), null()]);
     assert_eq!(batch.column(0).as_binary::<i32>().iter().collect::<Vec<_>>(), [Some(&b"\0\xff"[..]), None]);
 
-    let batch = one(&Kind::Uuid, &[null(), cell(|s| s.uuid(&[7; 16]))]);
+    let batch = one(&ColumnKind::Uuid, &[null(), cell(|s| s.uuid(&[7; 16]))]);
     assert_eq!(batch.column(0).as_fixed_size_binary().iter().collect::<Vec<_>>(), [None, Some(&[7; 16][..])]);
     let field = batch.schema().field(0).clone();
     assert_eq!(field.metadata().get("ARROW:extension:name").map(String::as_str), Some("arrow.uuid"));
@@ -325,22 +330,22 @@ fn text_and_bytes() {
 
 #[test]
 fn dates_and_times() {
-    let batch = one(&Kind::Date, &[cell(|s| s.date(-1)), null()]);
+    let batch = one(&ColumnKind::Date, &[cell(|s| s.date(-1)), null()]);
     assert_eq!(batch.column(0).as_primitive::<Date32Type>().iter().collect::<Vec<_>>(), [Some(-1), None]);
-    let batch = one(&Kind::Time(Fraction::MICROS), &[cell(|s| s.time(1))]);
+    let batch = one(&ColumnKind::Time(Fraction::MICROS), &[cell(|s| s.time(1))]);
     assert_eq!(batch.column(0).as_primitive::<Time64MicrosecondType>().values(), &[1]);
-    let batch = one(&Kind::Timestamp(Fraction::NONE), &[cell(|s| s.timestamp(-2_000_000))]);
+    let batch = one(&ColumnKind::Timestamp(Fraction::NONE), &[cell(|s| s.timestamp(-2_000_000))]);
     assert_eq!(batch.column(0).as_primitive::<TimestampSecondType>().values(), &[-2]);
-    let batch = one(&Kind::TimestampTz(Fraction::MICROS), &[cell(|s| s.timestamptz(5))]);
+    let batch = one(&ColumnKind::TimestampTz(Fraction::MICROS), &[cell(|s| s.timestamptz(5))]);
     let array = batch.column(0).as_primitive::<TimestampMicrosecondType>();
     assert_eq!((array.value(0), array.timezone()), (5, Some("UTC")));
 
     for (kind, put) in [
-        (Kind::Date, cell(|s| s.date(i32::MAX))),
-        (Kind::Date, cell(|s| s.no_such_date("0000-00-00"))),
-        (Kind::Time(Fraction::MICROS), cell(|s| s.time(86_400_000_000))),
-        (Kind::Timestamp(Fraction::MICROS), cell(|s| s.timestamp(i64::MIN))),
-        (Kind::Timestamp(Fraction::NONE), cell(|s| s.timestamp(1))),
+        (ColumnKind::Date, cell(|s| s.date(i32::MAX))),
+        (ColumnKind::Date, cell(|s| s.no_such_date("0000-00-00"))),
+        (ColumnKind::Time(Fraction::MICROS), cell(|s| s.time(86_400_000_000))),
+        (ColumnKind::Timestamp(Fraction::MICROS), cell(|s| s.timestamp(i64::MIN))),
+        (ColumnKind::Timestamp(Fraction::NONE), cell(|s| s.timestamp(1))),
     ] {
         assert!(refused(&kind, &[put]).starts_with("column 1 (c), row 1: "));
     }
@@ -348,7 +353,7 @@ fn dates_and_times() {
 
 #[test]
 fn spans_of_time() {
-    let span = |first, last| Kind::Interval { first, last, fraction: Fraction::MICROS };
+    let span = |first, last| ColumnKind::Interval { first, last, fraction: Fraction::MICROS };
     let batch = one(&span(Part::Hour, Part::Second), &[cell(|s| s.interval(0, 1, -1))]);
     assert_eq!(batch.column(0).as_primitive::<DurationMicrosecondType>().values(), &[86_399_999_999]);
     let batch = one(&span(Part::Year, Part::Month), &[cell(|s| s.months(14))]);
@@ -364,11 +369,11 @@ fn spans_of_time() {
 fn values_that_arrow_lacks_are_null_if_the_caller_wants_it() {
     let options = Options { null_unrepresentable: true, ..Options::default() };
     let cells = [cell(|s| s.date(i32::MIN)), cell(|s| s.date(3)), cell(|s| s.no_such_date("2024-02-31"))];
-    let mut made = batches(&Kind::Date, options, &[&cells]);
+    let mut made = batches(&ColumnKind::Date, options, &[&cells]);
     let batch = made.take().expect("no value is refused");
     assert_eq!(batch.column(0).as_primitive::<Date32Type>().iter().collect::<Vec<_>>(), [None, Some(3), None]);
     // Bytes that are no value at all stay an error.
-    assert!(batches(&Kind::Date, options, &[&[cell(|s| s.invalid("short"))]]).refused().is_some());
+    assert!(batches(&ColumnKind::Date, options, &[&[cell(|s| s.invalid("short"))]]).refused().is_some());
 }
 
 #[test]
@@ -385,13 +390,13 @@ fn a_list_of_lists_is_null_as_a_whole_if_the_caller_wants_it() {
             s.end();
         })
     };
-    let of = |kind: &Kind, cells: &[Cell]| {
+    let of = |kind: &ColumnKind, cells: &[Cell]| {
         let batch = batches(kind, options, &[cells]).take().expect("no value is refused");
         let array = batch.column(0).clone();
         array.to_data().validate_full().unwrap();
         (0..array.len()).map(|row| array.is_null(row)).collect::<Vec<_>>()
     };
-    let kind = Kind::List(Box::new(INT32));
+    let kind = ColumnKind::List(Box::new(INT32));
     assert_eq!(of(&kind, &[list(&[1, 2]), square(), list(&[]), square()]), [false, true, false, true]);
     // In a composite value it is the attribute that is null.
     let attribute = cell(|s| {
@@ -402,7 +407,7 @@ fn a_list_of_lists_is_null_as_a_whole_if_the_caller_wants_it() {
         s.end();
         s.end();
     });
-    let record = Kind::Record([("a".into(), kind)].into());
+    let record = ColumnKind::Record([("a".into(), kind)].into());
     let batch = batches(&record, options, &[&[attribute]]).take().expect("no value is refused");
     let array = batch.column(0).as_struct();
     assert!(array.is_valid(0) && array.column(0).is_null(0));
@@ -418,7 +423,7 @@ fn list(items: &'static [i64]) -> Cell {
 
 #[test]
 fn lists() {
-    let kind = Kind::List(Box::new(INT32));
+    let kind = ColumnKind::List(Box::new(INT32));
     let with_null = cell(|s| {
         s.begin(Container::List, 2);
         s.null();
@@ -450,14 +455,15 @@ fn lists() {
 fn pairs_and_sparse_vectors_are_text() {
     let pairs = cell(|s| s.pairs(&[(b"a\"", Some(b"\\")), (b"", None)]));
     let sparse = cell(|s| s.sparse_vector(5, &[(0, 2.5), (3, 1.0)]));
-    let batch = one(&Kind::Text, &[pairs, sparse, cell(|s| s.sparse_vector(2, &[]))]);
+    let batch = one(&ColumnKind::Text, &[pairs, sparse, cell(|s| s.sparse_vector(2, &[]))]);
     let texts = batch.column(0).as_string::<i32>();
     assert_eq!([0, 1, 2].map(|at| texts.value(at)), [r#""a\""=>"\\", ""=>NULL"#, "{1:2.5,4:1}/5", "{}/2"]);
 }
 
 #[test]
 fn records_and_ranges() {
-    let kind = Kind::Record([("a".into(), INT32), ("b".into(), Kind::List(Box::new(Kind::Text)))].into());
+    let kind =
+        ColumnKind::Record([("a".into(), INT32), ("b".into(), ColumnKind::List(Box::new(ColumnKind::Text)))].into());
     let record = cell(|s| {
         s.begin(Container::Record { type_id: 1 }, 2);
         s.int(5);
@@ -497,7 +503,7 @@ fn records_and_ranges() {
             s.end();
         }),
     ];
-    let batch = one(&Kind::Range(Box::new(INT32)), &cells);
+    let batch = one(&ColumnKind::Range(Box::new(INT32)), &cells);
     let array = batch.column(0).as_struct();
     let bound = |number: usize| array.column(number).as_primitive::<Int32Type>().iter().collect::<Vec<_>>();
     let flag = |number: usize| array.column(number).as_boolean().iter().flatten().collect::<Vec<_>>();
@@ -516,12 +522,12 @@ fn other_types_are_text_with_their_name() {
         s.end();
     });
     for (kind, put, wanted) in [
-        (Kind::Other("point".into()), point, "(1.5,-2)"),
-        (Kind::TimeTz(Fraction::MICROS), cell(|s| s.timetz(1_000_000, -5400)), "00:00:01-01:30"),
-        (Kind::Bits, cell(|s| s.bits(5, &[0b1010_1000])), "10101"),
-        (Kind::Inet, cell(|s| s.inet(Inet { address: &[10, 0, 0, 1], prefix: 8, network: false })), "10.0.0.1/8"),
-        (Kind::Other("ltree".into()), cell(|s| s.custom(1, false, b"a.b")), "a.b"),
-        (Kind::Other("blob".into()), cell(|s| s.bytes(&[1, 0xfe])), "\\x01fe"),
+        (ColumnKind::Other("point".into()), point, "(1.5,-2)"),
+        (ColumnKind::TimeTz(Fraction::MICROS), cell(|s| s.timetz(1_000_000, -5400)), "00:00:01-01:30"),
+        (ColumnKind::Bits, cell(|s| s.bits(5, &[0b1010_1000])), "10101"),
+        (ColumnKind::Inet, cell(|s| s.inet(Inet { address: &[10, 0, 0, 1], prefix: 8, network: false })), "10.0.0.1/8"),
+        (ColumnKind::Other("ltree".into()), cell(|s| s.custom(1, false, b"a.b")), "a.b"),
+        (ColumnKind::Other("blob".into()), cell(|s| s.bytes(&[1, 0xfe])), "\\x01fe"),
     ] {
         let batch = one(&kind, &[put, null()]);
         assert_eq!(batch.column(0).as_string::<i32>().iter().collect::<Vec<_>>(), [Some(wanted), None]);
@@ -546,7 +552,7 @@ fn bits_of_a_number_are_its_bytes() {
 #[test]
 fn a_batch_has_at_most_its_rows() {
     let options = Options { batch_rows: 3, ..Options::default() };
-    let kind = Kind::Int { bits: 16, signed: true };
+    let kind = ColumnKind::Int { bits: 16, signed: true };
     let cells = |numbers: std::ops::Range<i64>| numbers.map(|n| cell(move |s| s.int(n))).collect::<Vec<_>>();
     let mut made = batches(&kind, options, &[&cells(0..2), &cells(2..7), &cells(7..9)]);
     assert_eq!(made.rows(), 9);

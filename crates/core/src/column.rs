@@ -1,6 +1,6 @@
 //! The columns of a result, described in the same way for every database, for programs that build a schema from them.
 //!
-//! A [`Kind`] shows which values a column delivers, whatever the server calls its type: for a column of [`Kind::Int`]
+//! A [`ColumnKind`] shows which values a column delivers, whatever the server calls its type: for a column of [`ColumnKind::Int`]
 //! only `int`, `uint` and `null` of a [`crate::Sink`] are called. Two more calls are possible for every kind:
 //! [`crate::Sink::invalid`], for a value that cannot be decoded, and [`crate::Sink::no_such_date`] for the kinds that
 //! contain a date.
@@ -17,7 +17,7 @@ pub struct Column {
     /// Its name.
     pub name: Arc<str>,
     /// Which values it has.
-    pub kind: Kind,
+    pub kind: ColumnKind,
     /// True if a value can be NULL, if the server reports that.
     pub nullable: Option<bool>,
     /// Its type in the server's own terms.
@@ -38,7 +38,7 @@ impl<D: Described + ?Sized> Described for Arc<D> {
 
 /// Which values a column has.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum ColumnKind {
     /// NULL and nothing else.
     Null,
     /// Truth values.
@@ -94,13 +94,13 @@ pub enum Kind {
     /// Strings of bits.
     Bits,
     /// Lists of values of one kind, which may be lists of lists.
-    List(Box<Kind>),
+    List(Box<ColumnKind>),
     /// The name and kind of each attribute of a record; empty if they are known only from each value.
-    Record(Arc<[(Arc<str>, Kind)]>),
+    Record(Arc<[(Arc<str>, ColumnKind)]>),
     /// Ranges between two values of one kind.
-    Range(Box<Kind>),
+    Range(Box<ColumnKind>),
     /// Several ranges between values of one kind.
-    Multirange(Box<Kind>),
+    Multirange(Box<ColumnKind>),
     /// Values of a type that only one database has, identified by its name: points and circles, large objects, and
     /// values that the user's own loader decodes.
     Other(Arc<str>),

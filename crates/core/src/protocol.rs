@@ -1,6 +1,6 @@
 //! The interface between a driver loop, a protocol and its response handlers.
 
-use crate::column::Kind;
+use crate::column::ColumnKind;
 use crate::queue::{Pending, Queue};
 use crate::{Described, Diagnostics, Mismatch, Parameters, ReadBuffer, Run, Session, Verb, WriteBuffer, limits};
 use std::sync::Arc;
@@ -292,9 +292,9 @@ pub trait ResponseHandler: Sized {
     }
     /// The columns of the rows that follow, before the first row of each result that has rows.
     fn columns(&mut self, cx: Self::Context<'_>, columns: &Self::Columns);
-    /// The parameters of a statement that is described without an execution, in order: [`Kind::Null`] where the server
+    /// The parameters of a statement that is described without an execution, in order: [`ColumnKind::Null`] where the server
     /// does not report the type of one.
-    fn parameters(&mut self, _cx: Self::Context<'_>, _kinds: &[Kind]) {}
+    fn parameters(&mut self, _cx: Self::Context<'_>, _kinds: &[ColumnKind]) {}
     /// Takes rows in the way that suits the handler; called once for each run of rows in the read buffer.
     ///
     /// # Errors

@@ -1,6 +1,6 @@
 //! The meaning of the words of a statement, in every dialect of SQL.
 
-use crate::token::Kind;
+use crate::token::TokenKind;
 
 /// Statements that read or change rows, and savepoints.
 const KEEP_TRANSACTION: [&str; 10] =
@@ -24,9 +24,9 @@ const WRITES: [&str; 6] = ["insert", "update", "delete", "merge", "call", "execu
 /// Returns true if a statement that returns rows may change something: to cancel it while its rows are received may undo
 /// that. What is not known to read counts as writing. `tokens` are those of the dialect's lexer, each with its text; they
 /// are read as far as the answer needs.
-pub fn may_write<'a>(sql: &str, tokens: impl Iterator<Item = (Kind, &'a str)>) -> bool {
-    let mut tokens = tokens.skip_while(|(kind, _)| *kind == Kind::Punctuation(b'('));
-    if !tokens.next().is_some_and(|(kind, first)| kind == Kind::Word && is_one_of(first, &READS)) {
+pub fn may_write<'a>(sql: &str, tokens: impl Iterator<Item = (TokenKind, &'a str)>) -> bool {
+    let mut tokens = tokens.skip_while(|(kind, _)| *kind == TokenKind::Punctuation(b'('));
+    if !tokens.next().is_some_and(|(kind, first)| kind == TokenKind::Word && is_one_of(first, &READS)) {
         return true;
     }
     // Of most texts this is all.
@@ -35,7 +35,7 @@ pub fn may_write<'a>(sql: &str, tokens: impl Iterator<Item = (Kind, &'a str)>) -
     }
     let mut before = ["", ""];
     for (kind, text) in tokens {
-        let word = if kind == Kind::Word { text } else { "" };
+        let word = if kind == TokenKind::Word { text } else { "" };
         // FOR UPDATE, FOR NO KEY UPDATE
         let locks = is_one_of(before[1], &["for"]) || is_one_of(before[0], &["no"]) && is_one_of(before[1], &["key"]);
         if is_one_of(word, &WRITES) && !(locks && word.eq_ignore_ascii_case("update")) {

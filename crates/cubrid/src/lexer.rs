@@ -5,7 +5,7 @@
 //! `/* … */`.
 
 use headrace_core::placeholders::{Converted, Placeholders};
-use headrace_core::token::{Kind, Token};
+use headrace_core::token::{Token, TokenKind};
 use headrace_core::words;
 
 /// The tokens of a text; white space and comments are skipped.
@@ -86,26 +86,26 @@ impl Iterator for Lexer<'_> {
         let kind = match first {
             b'\'' => {
                 self.skip_quoted(b'\'');
-                Kind::String
+                TokenKind::String
             }
             b'"' | b'`' => {
                 self.skip_quoted(first);
-                Kind::Quoted
+                TokenKind::Quoted
             }
             b'[' => {
                 self.skip_quoted(b']');
-                Kind::Quoted
+                TokenKind::Quoted
             }
-            b'?' => Kind::Placeholder,
+            b'?' => TokenKind::Placeholder,
             b':' if self.sql.get(self.at).is_some_and(u8::is_ascii_digit) => {
                 self.skip_while(|byte| byte.is_ascii_digit());
-                Kind::Numbered
+                TokenKind::Numbered
             }
             byte if is_word(byte) => {
                 self.skip_while(is_word);
-                Kind::Word
+                TokenKind::Word
             }
-            byte => Kind::Punctuation(byte),
+            byte => TokenKind::Punctuation(byte),
         };
         Some(Token { kind, start, end: self.at })
     }
@@ -135,8 +135,8 @@ pub fn placeholders(sql: &str) -> Result<Placeholders<'_>, String> {
     let (mut questions, mut numbers) = (0, Vec::new());
     for token in Lexer::new(sql) {
         match token.kind {
-            Kind::Placeholder => questions += 1,
-            Kind::Numbered => numbers.push(token.start..token.end),
+            TokenKind::Placeholder => questions += 1,
+            TokenKind::Numbered => numbers.push(token.start..token.end),
             _ => {}
         }
     }
@@ -160,25 +160,26 @@ impl<'a> OneRow<'a> {
         let word = |token: &Token, known: &str| sql[token.start..token.end].eq_ignore_ascii_case(known);
         let mut tokens = Lexer::new(sql);
         tokens.next().filter(|first| word(first, "insert") || word(first, "replace"))?;
-        tokens.find(|token| token.kind == Kind::Word && (word(token, "values") || word(token, "value")))?;
-        let open = tokens.next().filter(|token| token.kind == Kind::Punctuation(b'('))?;
+        tokens.find(|token| token.kind == TokenKind::Word && (word(token, "values") || word(token, "value")))?;
+        let open = tokens.next().filter(|token| token.kind == TokenKind::Punctuation(b'('))?;
         let mut depth = 1;
         let close = tokens.find(|token| {
             match token.kind {
-                Kind::Punctuation(b'(') => depth += 1,
-                Kind::Punctuation(b')') => depth -= 1,
+                TokenKind::Punctuation(b'(') => depth += 1,
+                TokenKind::Punctuation(b')') => depth -= 1,
                 _ => {}
             }
             depth == 0
         })?;
         // Another row, a further statement, or parameters after the row.
-        let is_other =
-            |token: Token| matches!(token.kind, Kind::Placeholder | Kind::Numbered | Kind::Punctuation(b';'));
+        let is_other = |token: Token| {
+            matches!(token.kind, TokenKind::Placeholder | TokenKind::Numbered | TokenKind::Punctuation(b';'))
+        };
         let next = tokens.clone().next();
-        if next.is_some_and(|token| token.kind != Kind::Word) || tokens.any(is_other) {
+        if next.is_some_and(|token| token.kind != TokenKind::Word) || tokens.any(is_other) {
             return None;
         }
-        let before_row = Lexer::new(&sql[..open.start]).any(|token| token.kind == Kind::Placeholder);
+        let before_row = Lexer::new(&sql[..open.start]).any(|token| token.kind == TokenKind::Placeholder);
         let (before, row) = (&sql[..open.start], &sql[open.start..close.end]);
         // A line comment in the row would hide the rows after it.
         let is_plain = !row.contains("--") && !row.contains("//");
@@ -202,8 +203,8 @@ pub fn is_several(sql: &str) -> bool {
     if !sql.as_bytes().contains(&b';') {
         return false;
     }
-    let mut tokens = Lexer::new(sql).skip_while(|token| token.kind != Kind::Punctuation(b';'));
-    tokens.any(|token| token.kind != Kind::Punctuation(b';'))
+    let mut tokens = Lexer::new(sql).skip_while(|token| token.kind != TokenKind::Punctuation(b';'));
+    tokens.any(|token| token.kind != TokenKind::Punctuation(b';'))
 }
 
 /// Returns true for a CALL that returns the values of its parameters, `? = CALL f(?)`: a text that begins with a
@@ -231,7 +232,7 @@ const DEFINITIONS: [&str; 5] = ["create", "alter", "drop", "rename", "truncate"]
 
 /// The statements of a text, which are separated by semicolons.
 fn statements(sql: &str) -> impl Iterator<Item = &str> {
-    let ends = Lexer::new(sql).filter(|token| token.kind == Kind::Punctuation(b';')).map(|token| token.start);
+    let ends = Lexer::new(sql).filter(|token| token.kind == TokenKind::Punctuation(b';')).map(|token| token.start);
     let mut from = 0;
     ends.chain([sql.len()]).map(move |end| {
         let statement = &sql[from..end];
@@ -242,12 +243,12 @@ fn statements(sql: &str) -> impl Iterator<Item = &str> {
 
 /// Returns true if a text has parameters.
 pub fn has_parameters(sql: &str) -> bool {
-    Lexer::new(sql).any(|token| token.kind == Kind::Placeholder)
+    Lexer::new(sql).any(|token| token.kind == TokenKind::Placeholder)
 }
 
 /// Returns true if a quoted name of a text has a `?` in it, which the CAS takes for a parameter.
 pub fn has_marker_in_name(sql: &str) -> bool {
-    Lexer::new(sql).any(|token| token.kind == Kind::Quoted && sql[token.start..token.end].contains('?'))
+    Lexer::new(sql).any(|token| token.kind == TokenKind::Quoted && sql[token.start..token.end].contains('?'))
 }
 
 /// Returns true if one of the statements of a text ends the transaction.
@@ -313,7 +314,8 @@ mod tests {
         ] {
             assert_eq!(count(sql), expected, "{sql}");
         }
-        let escaped = Lexer::with_escapes(r"select '\' ?', ?", true).filter(|token| token.kind == Kind::Placeholder);
+        let escaped =
+            Lexer::with_escapes(r"select '\' ?', ?", true).filter(|token| token.kind == TokenKind::Placeholder);
         assert_eq!(escaped.count(), 1);
     }
 

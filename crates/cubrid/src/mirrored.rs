@@ -8,7 +8,7 @@
 //! its value written around it, such a parameter means what a literal means.
 
 use crate::lexer::Lexer;
-use headrace_core::token::{Kind, Token};
+use headrace_core::token::{Token, TokenKind};
 use std::ops::Range;
 
 /// Functions with such arguments, and the numbers of these.
@@ -62,16 +62,16 @@ pub fn mirrored(sql: &str) -> Vec<(usize, usize)> {
     let mut before: Option<Token> = None;
     let mut tokens = Lexer::new(sql).peekable();
     while let Some(token) = tokens.next() {
-        let word = |token: &Token| if token.kind == Kind::Word { &sql[token.start..token.end] } else { "" };
+        let word = |token: &Token| if token.kind == TokenKind::Word { &sql[token.start..token.end] } else { "" };
         let is = |word: &str, known: &str| word.eq_ignore_ascii_case(known);
         match token.kind {
-            Kind::Placeholder => {
+            TokenKind::Placeholder => {
                 if frames.last().is_some_and(Frame::mirrors) {
                     found.push((count, token.start));
                 }
                 count += 1;
             }
-            Kind::Punctuation(b'(') => {
+            TokenKind::Punctuation(b'(') => {
                 let name = before.as_ref().map_or("", word);
                 let next = tokens.peek().map_or("", word);
                 let function = FUNCTIONS.iter().find(|(function, _)| is(name, function));
@@ -82,16 +82,18 @@ pub fn mirrored(sql: &str) -> Vec<(usize, usize)> {
                     None => Frame::Group { mirrors: frames.last().is_some_and(Frame::mirrors) },
                 });
             }
-            Kind::Punctuation(b')') => while frames.pop().is_some_and(|frame| matches!(frame, Frame::Case { .. })) {},
-            Kind::Punctuation(b'{') => frames.push(Frame::Elements),
-            Kind::Punctuation(b'}') if frames.last() == Some(&Frame::Elements) => drop(frames.pop()),
-            Kind::Punctuation(b',') => {
+            TokenKind::Punctuation(b')') => {
+                while frames.pop().is_some_and(|frame| matches!(frame, Frame::Case { .. })) {}
+            }
+            TokenKind::Punctuation(b'{') => frames.push(Frame::Elements),
+            TokenKind::Punctuation(b'}') if frames.last() == Some(&Frame::Elements) => drop(frames.pop()),
+            TokenKind::Punctuation(b',') => {
                 if let Some(Frame::Arguments { at, .. }) = frames.last_mut() {
                     *at += 1;
                 }
             }
-            Kind::Word if before.as_ref().is_some_and(|before| before.kind == Kind::Punctuation(b'.')) => {}
-            Kind::Word => {
+            TokenKind::Word if before.as_ref().is_some_and(|before| before.kind == TokenKind::Punctuation(b'.')) => {}
+            TokenKind::Word => {
                 let word = word(&token);
                 match frames.last_mut() {
                     _ if is(word, "case") => frames.push(Frame::Case { is_result: false }),

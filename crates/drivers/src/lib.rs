@@ -12,7 +12,7 @@ mod url;
 
 pub use database::{Database, Login, Repeats, Unusable};
 pub use databases::*;
-pub use setting::{Kind, Product, Setting};
+pub use setting::{Product, Setting, SettingKind};
 pub use settings::{Place, Settings};
 pub use tls::{Encryption, SslMode, Tls};
 pub use url::{Parts, decode};

@@ -24,7 +24,7 @@ impl Product {
 
 /// The values of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum SettingKind {
     /// Text.
     Text,
     /// Text that is never shown.
@@ -62,7 +62,7 @@ pub struct Setting {
     /// Other names for the same.
     pub aliases: &'static [&'static str],
     /// Its values.
-    pub kind: Kind,
+    pub kind: SettingKind,
     /// What it is if nobody has set it; empty if nothing, or if that depends.
     pub default: &'static str,
     /// The variable of the environment that the drivers for Python take it from.
@@ -79,7 +79,7 @@ pub struct Setting {
 
 impl Setting {
     /// A setting of the drivers for Python.
-    pub(crate) const fn new(name: &'static str, kind: Kind, text: &'static str) -> Self {
+    pub(crate) const fn new(name: &'static str, kind: SettingKind, text: &'static str) -> Self {
         Self {
             name,
             aliases: &[],
@@ -94,7 +94,7 @@ impl Setting {
     }
 
     /// A setting of headraced alone, whose configuration has it by the same name.
-    pub(crate) const fn of_daemon(name: &'static str, kind: Kind, text: &'static str) -> Self {
+    pub(crate) const fn of_daemon(name: &'static str, kind: SettingKind, text: &'static str) -> Self {
         Self { daemon: Some(name), is_of_python: false, ..Self::new(name, kind, text) }
     }
 
@@ -132,9 +132,9 @@ impl Setting {
     /// Returns true if a product acts on it, or accepts it as what is so anyway.
     pub fn is_of(&self, product: Product) -> bool {
         match (self.kind, product) {
-            (Kind::Only(..) | Kind::Ignored, _) => true,
+            (SettingKind::Only(..) | SettingKind::Ignored, _) => true,
             (_, Product::Python) => self.is_of_python,
-            (Kind::Refused(_), _) => false,
+            (SettingKind::Refused(_), _) => false,
             (_, Product::Adbc) => self.is_of_adbc,
             (_, Product::Daemon) => self.daemon.is_some(),
         }

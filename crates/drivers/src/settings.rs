@@ -1,7 +1,7 @@
 //! Settings of a connection, by the names of the tables.
 
 use crate::url::check_port;
-use crate::{Driver, Error, Kind, Parts, Product, Setting, Sockets, schemes};
+use crate::{Driver, Error, Parts, Product, Setting, SettingKind, Sockets, schemes};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -86,17 +86,17 @@ impl Settings {
         };
         let name = setting.name;
         match setting.kind {
-            Kind::Refused(_) | Kind::Only(..) if value.is_empty() => return Ok(Some(setting)),
-            Kind::Refused(reason) => return Err(Error::Unsupported(format!("{name}: {reason}"))),
-            Kind::Only(values, reason) if !values.contains(&value.to_ascii_lowercase().as_str()) => {
+            SettingKind::Refused(_) | SettingKind::Only(..) if value.is_empty() => return Ok(Some(setting)),
+            SettingKind::Refused(reason) => return Err(Error::Unsupported(format!("{name}: {reason}"))),
+            SettingKind::Only(values, reason) if !values.contains(&value.to_ascii_lowercase().as_str()) => {
                 return Err(Error::Unsupported(format!("{name}: {reason}")));
             }
-            Kind::Choice(values, others)
+            SettingKind::Choice(values, others)
                 if !value.is_empty() && !values.contains(&value.as_str()) && !others.contains(&value.as_str()) =>
             {
                 return Err(Error::invalid(format!("{name} is not one of {}", values.join(", "))));
             }
-            Kind::Only(..) | Kind::Ignored => return Ok(Some(setting)),
+            SettingKind::Only(..) | SettingKind::Ignored => return Ok(Some(setting)),
             _ => {}
         }
         if !setting.is_of(self.product) {
@@ -112,7 +112,7 @@ impl Settings {
     }
 
     fn unknown(&self, name: &str, before: Option<&Setting>) -> Error {
-        if !is_word(name) || before.is_some_and(|setting| setting.kind == Kind::Secret) {
+        if !is_word(name) || before.is_some_and(|setting| setting.kind == SettingKind::Secret) {
             return Error::invalid("malformed parameters in the URL: they are written name=value, with & between them");
         }
         let names = self.driver.settings.iter().filter(|setting| setting.is_of(self.product));
@@ -160,7 +160,8 @@ impl Settings {
     /// It is not a number.
     pub fn duration(&self, name: &str) -> Result<Option<Duration>, Error> {
         let Some(text) = self.text(name) else { return Ok(None) };
-        let is_milliseconds = self.driver.setting(name).is_some_and(|setting| setting.kind == Kind::Milliseconds);
+        let is_milliseconds =
+            self.driver.setting(name).is_some_and(|setting| setting.kind == SettingKind::Milliseconds);
         let number = text.parse::<f64>().ok().map(|number| number.max(0.0) / if is_milliseconds { 1e3 } else { 1.0 });
         let found = number.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
         let unit = if is_milliseconds { "milliseconds" } else { "seconds" };

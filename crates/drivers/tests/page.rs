@@ -1,6 +1,6 @@
 //! The page of the documentation with the tables of settings. With `HEADRACE_WRITE=1` in the environment it is written.
 
-use headrace_drivers::{DRIVERS, Driver, Kind, Setting};
+use headrace_drivers::{DRIVERS, Driver, Setting, SettingKind};
 
 const PAGE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/reference/settings.md");
 
@@ -11,10 +11,10 @@ fn row(setting: &Setting) -> String {
     let code = |text: &str| if text.is_empty() { String::new() } else { format!("`{text}`") };
     let names: Vec<String> = [setting.name].iter().chain(setting.aliases).map(|name| code(name)).collect();
     let values = match setting.kind {
-        Kind::Choice(values, _) => {
+        SettingKind::Choice(values, _) => {
             format!(" One of {}.", values.iter().map(|value| code(value)).collect::<Vec<_>>().join(", "))
         }
-        Kind::Only(_, reason) | Kind::Refused(reason) => format!(" {reason}."),
+        SettingKind::Only(_, reason) | SettingKind::Refused(reason) => format!(" {reason}."),
         _ => String::new(),
     };
     let [default, environment] = [setting.default, setting.environment.unwrap_or_default()].map(code);

@@ -5,7 +5,7 @@
 //! and `LIST{…}` are values.
 
 use headrace_core::placeholders::{Converted, Placeholders};
-use headrace_core::token::{Kind, Token};
+use headrace_core::token::{Token, TokenKind};
 use headrace_core::words;
 
 /// The tokens of a text; white space and comments are skipped.
@@ -43,12 +43,12 @@ impl Iterator for Lexer<'_> {
         let (bytes, start) = (self.sql.as_bytes(), self.at);
         let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..);
         let (kind, end) = match *bytes.get(start)? {
-            quote @ (b'\'' | b'"') => (Kind::Quoted, after(bytes, start + 1, &[quote])),
-            b'?' => (Kind::Placeholder, start + 1),
+            quote @ (b'\'' | b'"') => (TokenKind::Quoted, after(bytes, start + 1, &[quote])),
+            b'?' => (TokenKind::Placeholder, start + 1),
             byte if is_word(&byte) => {
-                (Kind::Word, start + bytes[start..].iter().take_while(|byte| is_word(byte)).count())
+                (TokenKind::Word, start + bytes[start..].iter().take_while(|byte| is_word(byte)).count())
             }
-            byte => (Kind::Punctuation(byte), start + 1),
+            byte => (TokenKind::Punctuation(byte), start + 1),
         };
         self.at = end;
         Some(Token { kind, start, end })
@@ -85,14 +85,14 @@ pub fn placeholders(sql: &str) -> Result<Placeholders<'_>, String> {
             text.iter().take_while(|byte| byte.is_ascii_digit()).count()
         };
         match token.kind {
-            Kind::Placeholder => questions += 1,
-            Kind::Punctuation(b':') if joined != Some(token.start) => {
+            TokenKind::Placeholder => questions += 1,
+            TokenKind::Punctuation(b':') if joined != Some(token.start) => {
                 let next = tokens.peek().filter(|next| next.start == token.end && digits(next) > 0);
                 numbers.extend(next.map(|next| token.start..next.start + digits(next)));
             }
             _ => {}
         }
-        let joins = matches!(token.kind, Kind::Word | Kind::Quoted | Kind::Punctuation(b':'));
+        let joins = matches!(token.kind, TokenKind::Word | TokenKind::Quoted | TokenKind::Punctuation(b':'));
         joined = joins.then_some(token.end);
     }
     Placeholders::of(sql, questions, &numbers)
@@ -108,7 +108,7 @@ pub fn rolls_back_to_savepoint(sql: &str) -> bool {
 /// Its parameters are then exactly the columns' values.
 pub fn inserts_placeholders(sql: &str) -> bool {
     let tokens = tokens(sql);
-    let opening = tokens.iter().rposition(|token| token.kind == Kind::Punctuation(b'('));
+    let opening = tokens.iter().rposition(|token| token.kind == TokenKind::Punctuation(b'('));
     let (Some(opening), Some(first)) = (opening.filter(|at| *at > 0), tokens.first()) else { return false };
     let is_of_values = is_word(sql, first, "insert") && is_word(sql, &tokens[opening - 1], "values");
     let items = inner(&tokens[opening..]).and_then(parts).unwrap_or_default();
@@ -131,7 +131,7 @@ pub fn inserted(sql: &str) -> Option<(Vec<Option<usize>>, usize)> {
 /// WHERE e = ?` the first three are.
 pub fn assigned(sql: &str) -> Vec<bool> {
     let tokens = tokens(sql);
-    let none = |of: &[Token]| vec![false; of.iter().filter(|token| token.kind == Kind::Placeholder).count()];
+    let none = |of: &[Token]| vec![false; of.iter().filter(|token| token.kind == TokenKind::Placeholder).count()];
     let mut words = outside_of_brackets(&tokens);
     let is = |at: &usize, word: &str| is_word(sql, &tokens[*at], word);
     let Some(set) = words.next().filter(|first| is(first, "update")).and_then(|_| words.find(|at| is(at, "set")))
@@ -142,7 +142,7 @@ pub fn assigned(sql: &str) -> Vec<bool> {
     let Some(items) = parts(&tokens[set + 1..end]) else { return none(&tokens) };
     let mut found = none(&tokens[..=set]);
     for item in items {
-        let sign = item.iter().position(|token| token.kind == Kind::Punctuation(b'='));
+        let sign = item.iter().position(|token| token.kind == TokenKind::Punctuation(b'='));
         let (names, value) = item.split_at(sign.map_or(0, |at| at + 1));
         found.extend(none(names));
         match inner(value).and_then(parts) {
@@ -159,8 +159,8 @@ pub fn is_several(sql: &str) -> bool {
     if !sql.contains(';') {
         return false;
     }
-    let mut tokens = Lexer::new(sql).skip_while(|token| token.kind != Kind::Punctuation(b';'));
-    tokens.any(|token| token.kind != Kind::Punctuation(b';'))
+    let mut tokens = Lexer::new(sql).skip_while(|token| token.kind != TokenKind::Punctuation(b';'));
+    tokens.any(|token| token.kind != TokenKind::Punctuation(b';'))
 }
 
 /// The number of `?` in a statement.
@@ -171,30 +171,32 @@ pub fn count(sql: &str) -> usize {
 /// The tokens of a statement, without semicolons at its end.
 fn tokens(sql: &str) -> Vec<Token> {
     let mut tokens: Vec<Token> = Lexer::new(sql).collect();
-    while tokens.pop_if(|last| last.kind == Kind::Punctuation(b';')).is_some() {}
+    while tokens.pop_if(|last| last.kind == TokenKind::Punctuation(b';')).is_some() {}
     tokens
 }
 
 fn is_word(sql: &str, token: &Token, word: &str) -> bool {
-    token.kind == Kind::Word && sql[token.start..token.end].eq_ignore_ascii_case(word)
+    token.kind == TokenKind::Word && sql[token.start..token.end].eq_ignore_ascii_case(word)
 }
 
 fn is_placeholder(item: &[Token]) -> bool {
-    matches!(item, [Token { kind: Kind::Placeholder, .. }])
+    matches!(item, [Token { kind: TokenKind::Placeholder, .. }])
 }
 
 /// One entry for each `?` of an expression; `of` is called with whether that is all of it.
 fn marked<T>(item: &[Token], of: impl Fn(bool) -> T) -> Vec<T> {
     let alone = is_placeholder(item);
-    item.iter().filter(|token| token.kind == Kind::Placeholder).map(|_| of(alone)).collect()
+    item.iter().filter(|token| token.kind == TokenKind::Placeholder).map(|_| of(alone)).collect()
 }
 
 /// What is between the parentheses that the tokens begin and end with.
 fn inner(tokens: &[Token]) -> Option<&[Token]> {
     match tokens {
-        [Token { kind: Kind::Punctuation(b'('), .. }, inner @ .., Token { kind: Kind::Punctuation(b')'), .. }] => {
-            Some(inner)
-        }
+        [
+            Token { kind: TokenKind::Punctuation(b'('), .. },
+            inner @ ..,
+            Token { kind: TokenKind::Punctuation(b')'), .. },
+        ] => Some(inner),
         _ => None,
     }
 }
@@ -202,8 +204,8 @@ fn inner(tokens: &[Token]) -> Option<&[Token]> {
 /// How a token changes the number of brackets that are open.
 fn nesting(token: &Token) -> i32 {
     match token.kind {
-        Kind::Punctuation(b'(' | b'{' | b'[') => 1,
-        Kind::Punctuation(b')' | b'}' | b']') => -1,
+        TokenKind::Punctuation(b'(' | b'{' | b'[') => 1,
+        TokenKind::Punctuation(b')' | b'}' | b']') => -1,
         _ => 0,
     }
 }
@@ -216,7 +218,7 @@ fn parts(list: &[Token]) -> Option<Vec<&[Token]>> {
         if depth < 0 {
             return None;
         }
-        if depth == 0 && token.kind == Kind::Punctuation(b',') {
+        if depth == 0 && token.kind == TokenKind::Punctuation(b',') {
             found.push(&list[from..at]);
             from = at + 1;
         }
@@ -230,7 +232,7 @@ fn outside_of_brackets(tokens: &[Token]) -> impl Iterator<Item = usize> {
     let mut depth = 0;
     tokens.iter().enumerate().filter_map(move |(at, token)| {
         depth += nesting(token);
-        (depth == 0 && token.kind == Kind::Word).then_some(at)
+        (depth == 0 && token.kind == TokenKind::Word).then_some(at)
     })
 }
 

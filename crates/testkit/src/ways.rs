@@ -1,7 +1,7 @@
 //! Checks that a run delivers the same values whichever way it is taken, and of the kinds that its columns declare.
 
 use crate::TextSink;
-use headrace_core::column::Kind;
+use headrace_core::column::ColumnKind;
 use headrace_core::{Cells, Column, ColumnSink, Container, Fatal, Inet, Run, Sink};
 
 /// Takes clones of `run` row by row, column by column, and as messages, which `read_again` decodes.
@@ -13,7 +13,7 @@ pub(crate) fn compare<R: Run>(
     columns: &[Column],
     read_again: impl FnOnce(&[u8], &mut CellSink<'_>) -> Result<(), Fatal>,
 ) {
-    let kinds: Vec<&Kind> = columns.iter().map(|column| &column.kind).collect();
+    let kinds: Vec<&ColumnKind> = columns.iter().map(|column| &column.kind).collect();
     let mut rows = CellSink::new(&kinds);
     let by_row = run.clone().each(&mut rows);
     let mut grid = GridSink { kinds: &kinds, rows: 0, columns: Vec::new() };
@@ -40,7 +40,7 @@ pub(crate) fn compare<R: Run>(
 }
 
 struct GridSink<'k> {
-    kinds: &'k [&'k Kind],
+    kinds: &'k [&'k ColumnKind],
     rows: usize,
     columns: Vec<Vec<Vec<String>>>,
 }
@@ -59,14 +59,14 @@ impl ColumnSink for GridSink<'_> {
 
 /// Keeps each cell separately, as a [`TextSink`] keeps a row, and checks that its value is of the column's kind.
 pub(crate) struct CellSink<'k> {
-    kinds: &'k [&'k Kind],
+    kinds: &'k [&'k ColumnKind],
     seen: usize,
     depth: usize,
     cells: TextSink,
 }
 
 impl<'k> CellSink<'k> {
-    fn new(kinds: &'k [&'k Kind]) -> Self {
+    fn new(kinds: &'k [&'k ColumnKind]) -> Self {
         Self { kinds, seen: 0, depth: 0, cells: TextSink::default() }
     }
 
@@ -82,29 +82,29 @@ impl<'k> CellSink<'k> {
 }
 
 /// Returns true if a column of this kind may have a value that this function of a sink is called with.
-fn fits(kind: &Kind, call: &str) -> bool {
+fn fits(kind: &ColumnKind, call: &str) -> bool {
     let expected: &[&str] = match kind {
         _ if matches!(call, "null" | "invalid") => return true,
-        Kind::Null => &[],
-        Kind::Bool => &["bool"],
-        Kind::Int { .. } => &["int", "uint"],
-        Kind::Float { .. } => &["float"],
-        Kind::Decimal { .. } => &["decimal"],
+        ColumnKind::Null => &[],
+        ColumnKind::Bool => &["bool"],
+        ColumnKind::Int { .. } => &["int", "uint"],
+        ColumnKind::Float { .. } => &["float"],
+        ColumnKind::Decimal { .. } => &["decimal"],
         // PostgreSQL's "char" is a byte, which need not be a character.
-        Kind::Text => &["text", "bytes"],
-        Kind::Bytes => &["bytes"],
-        Kind::Date => &["date", "no_such_date"],
-        Kind::Time(_) => &["time"],
-        Kind::TimeTz(_) => &["timetz"],
-        Kind::Timestamp(_) => &["timestamp", "no_such_date"],
-        Kind::TimestampTz(_) => &["timestamptz", "no_such_date"],
-        Kind::Interval { .. } => &["interval"],
-        Kind::Uuid => &["uuid"],
-        Kind::Json => &["json"],
-        Kind::Inet => &["inet"],
-        Kind::Bits => &["bits"],
-        Kind::List(_) | Kind::Record(_) | Kind::Range(_) | Kind::Multirange(_) => &["begin"],
-        Kind::Other(_) => return true,
+        ColumnKind::Text => &["text", "bytes"],
+        ColumnKind::Bytes => &["bytes"],
+        ColumnKind::Date => &["date", "no_such_date"],
+        ColumnKind::Time(_) => &["time"],
+        ColumnKind::TimeTz(_) => &["timetz"],
+        ColumnKind::Timestamp(_) => &["timestamp", "no_such_date"],
+        ColumnKind::TimestampTz(_) => &["timestamptz", "no_such_date"],
+        ColumnKind::Interval { .. } => &["interval"],
+        ColumnKind::Uuid => &["uuid"],
+        ColumnKind::Json => &["json"],
+        ColumnKind::Inet => &["inet"],
+        ColumnKind::Bits => &["bits"],
+        ColumnKind::List(_) | ColumnKind::Record(_) | ColumnKind::Range(_) | ColumnKind::Multirange(_) => &["begin"],
+        ColumnKind::Other(_) => return true,
     };
     expected.contains(&call)
 }

@@ -13,7 +13,7 @@ use crate::target::Target;
 use adbc_core::error::Result;
 use arrow_schema::DataType;
 use headrace_core::ValueKind;
-use headrace_core::column::{Column, Kind};
+use headrace_core::column::{Column, ColumnKind};
 use headrace_drivers::{Cubrid, Database, Driver, Informix, MySql, Postgres};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -298,8 +298,8 @@ pub fn type_name(column: &Column) -> Option<(String, String)> {
 }
 
 /// The name of a type that only one database has.
-fn other(kind: &Kind) -> Option<String> {
-    if let Kind::Other(name) = kind { Some(name.to_string()) } else { None }
+fn other(kind: &ColumnKind) -> Option<String> {
+    if let ColumnKind::Other(name) = kind { Some(name.to_string()) } else { None }
 }
 
 /// Opens a session.

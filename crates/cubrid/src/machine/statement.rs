@@ -7,7 +7,7 @@ use crate::messages::server::Prepared as Reply;
 use crate::messages::statement;
 use crate::mirrored::mirrored;
 use crate::types::{self, Decoder};
-use headrace_core::column::Kind;
+use headrace_core::column::ColumnKind;
 use headrace_core::{Column, Described, Epoch, Prepared};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -107,7 +107,7 @@ impl Statement {
 
     /// Passes its description on: of its parameters the number is known, but not the types.
     pub(super) fn describe<H: CasHandler>(&self, cx: H::Context<'_>, handler: &mut H) {
-        handler.parameters(cx, &vec![Kind::Null; self.parameters]);
+        handler.parameters(cx, &vec![ColumnKind::Null; self.parameters]);
         if let Some(columns) = &self.columns {
             handler.columns(cx, columns);
         }

@@ -2,7 +2,7 @@
 
 use super::{Decoder, code};
 use crate::messages::description::{Collection, Field, Type};
-use headrace_core::column::{Column, Fraction, Kind, Native, NativeType};
+use headrace_core::column::{Column, ColumnKind, Fraction, Native, NativeType};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -71,33 +71,33 @@ pub fn type_name(ty: Type) -> String {
     }
 }
 
-fn kind(field: &Field) -> Kind {
+fn kind(field: &Field) -> ColumnKind {
     if field.ty.collection != Collection::None {
         let element = Field { ty: Type { collection: Collection::None, ..field.ty }, ..field.clone() };
-        return Kind::List(Box::new(kind(&element)));
+        return ColumnKind::List(Box::new(kind(&element)));
     }
     match Decoder::new(field.ty) {
-        Decoder::Text(_) => Kind::Text,
-        Decoder::Json => Kind::Json,
-        Decoder::Bytes => Kind::Bytes,
-        Decoder::Numeric => Kind::Decimal {
+        Decoder::Text(_) => ColumnKind::Text,
+        Decoder::Json => ColumnKind::Json,
+        Decoder::Bytes => ColumnKind::Bytes,
+        Decoder::Numeric => ColumnKind::Decimal {
             precision: u16::try_from(field.precision).ok().filter(|digits| *digits > 0),
             scale: (field.precision > 0).then_some(field.scale),
         },
-        Decoder::Short => Kind::Int { bits: 16, signed: true },
-        Decoder::Int => Kind::Int { bits: 32, signed: true },
-        Decoder::BigInt | Decoder::ResultSet => Kind::Int { bits: 64, signed: true },
-        Decoder::Float => Kind::Float { bits: 32 },
-        Decoder::Double => Kind::Float { bits: 64 },
-        Decoder::Date => Kind::Date,
-        Decoder::Time => Kind::Time(Fraction::NONE),
-        Decoder::Timestamp => Kind::Timestamp(Fraction::NONE),
-        Decoder::DateTime => Kind::Timestamp(Fraction::new(MILLIS)),
-        Decoder::TimestampTz => Kind::TimestampTz(Fraction::NONE),
-        Decoder::DateTimeTz => Kind::TimestampTz(Fraction::new(MILLIS)),
+        Decoder::Short => ColumnKind::Int { bits: 16, signed: true },
+        Decoder::Int => ColumnKind::Int { bits: 32, signed: true },
+        Decoder::BigInt | Decoder::ResultSet => ColumnKind::Int { bits: 64, signed: true },
+        Decoder::Float => ColumnKind::Float { bits: 32 },
+        Decoder::Double => ColumnKind::Float { bits: 64 },
+        Decoder::Date => ColumnKind::Date,
+        Decoder::Time => ColumnKind::Time(Fraction::NONE),
+        Decoder::Timestamp => ColumnKind::Timestamp(Fraction::NONE),
+        Decoder::DateTime => ColumnKind::Timestamp(Fraction::new(MILLIS)),
+        Decoder::TimestampTz => ColumnKind::TimestampTz(Fraction::NONE),
+        Decoder::DateTimeTz => ColumnKind::TimestampTz(Fraction::new(MILLIS)),
         // Values of any type, of a type without a kind of its own, or of one that is not known.
         Decoder::Typed | Decoder::Object | Decoder::Lob(_) | Decoder::Unknown(_) | Decoder::Collection(_) => {
-            Kind::Other(type_name(field.ty).to_lowercase().into())
+            ColumnKind::Other(type_name(field.ty).to_lowercase().into())
         }
     }
 }
@@ -108,15 +108,20 @@ mod tests {
 
     #[test]
     fn each_type_has_a_kind_and_a_name() {
-        let int = Kind::Int { bits: 32, signed: true };
+        let int = ColumnKind::Int { bits: 32, signed: true };
         for (number, collection, expected, name) in [
             (code::INT, Collection::None, int.clone(), "INT"),
-            (code::INT, Collection::Set, Kind::List(Box::new(int)), "SET OF INT"),
-            (code::VARCHAR, Collection::Multiset, Kind::List(Box::new(Kind::Text)), "MULTISET OF VARCHAR"),
-            (code::NUMERIC, Collection::None, Kind::Decimal { precision: Some(15), scale: Some(2) }, "NUMERIC"),
-            (code::DATETIME, Collection::None, Kind::Timestamp(Fraction::new(3)), "DATETIME"),
-            (code::BLOB, Collection::None, Kind::Other("blob".into()), "BLOB"),
-            (77, Collection::Sequence, Kind::List(Box::new(Kind::Other("type 77".into()))), "SEQUENCE OF TYPE 77"),
+            (code::INT, Collection::Set, ColumnKind::List(Box::new(int)), "SET OF INT"),
+            (code::VARCHAR, Collection::Multiset, ColumnKind::List(Box::new(ColumnKind::Text)), "MULTISET OF VARCHAR"),
+            (code::NUMERIC, Collection::None, ColumnKind::Decimal { precision: Some(15), scale: Some(2) }, "NUMERIC"),
+            (code::DATETIME, Collection::None, ColumnKind::Timestamp(Fraction::new(3)), "DATETIME"),
+            (code::BLOB, Collection::None, ColumnKind::Other("blob".into()), "BLOB"),
+            (
+                77,
+                Collection::Sequence,
+                ColumnKind::List(Box::new(ColumnKind::Other("type 77".into()))),
+                "SEQUENCE OF TYPE 77",
+            ),
         ] {
             let ty = Type { collection, charset: 5, code: number };
             let field = Field { ty, scale: 2, precision: 15, ..Field::default() };

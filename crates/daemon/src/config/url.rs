@@ -1,7 +1,7 @@
 //! Databases of the configuration that are given as a URL.
 
 use super::database::is_number;
-use headrace_drivers::{Database as _, Driver, Error, Kind, Place, Postgres, Product, Settings, Sockets};
+use headrace_drivers::{Database as _, Driver, Error, Place, Postgres, Product, SettingKind, Settings, Sockets};
 use toml::{Table, Value};
 use zeroize::Zeroizing;
 
@@ -74,9 +74,11 @@ fn read(url: &str) -> Result<Vec<(String, Value)>, Error> {
     for (setting, value) in settings.clone().into_values() {
         let Some(field) = setting.daemon else { continue };
         let value = match (setting.kind, value.parse::<f64>()) {
-            (Kind::Switch, _) => Value::Boolean(settings.switch(setting.name, false)?),
-            (Kind::Seconds, Ok(seconds)) => Value::Float(seconds),
-            (Kind::Seconds, Err(_)) => return Err(Error::Invalid(format!("{field} is not a number of seconds"))),
+            (SettingKind::Switch, _) => Value::Boolean(settings.switch(setting.name, false)?),
+            (SettingKind::Seconds, Ok(seconds)) => Value::Float(seconds),
+            (SettingKind::Seconds, Err(_)) => {
+                return Err(Error::Invalid(format!("{field} is not a number of seconds")));
+            }
             _ => Value::String(value),
         };
         found.push((field.into(), value));

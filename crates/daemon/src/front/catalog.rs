@@ -4,7 +4,7 @@ use super::replies::Failure;
 use super::sql::{Dialect, Tokens, modes};
 use super::types::{ANY, Target};
 use headrace_core::Isolation;
-use headrace_core::token::Kind;
+use headrace_core::token::TokenKind;
 use headrace_postgres::types::{Oid, oid};
 
 /// The version of PostgreSQL whose protocol and answers clients get.
@@ -163,7 +163,7 @@ fn normal(all: &Tokens<'_>) -> String {
     let mut tokens = all.tokens.iter().peekable();
     while let Some(token) = tokens.next() {
         let text = all.text(token).to_ascii_lowercase();
-        if text == "pg_catalog" && tokens.peek().is_some_and(|next| next.kind == Kind::Punctuation(b'.')) {
+        if text == "pg_catalog" && tokens.peek().is_some_and(|next| next.kind == TokenKind::Punctuation(b'.')) {
             tokens.next();
             continue;
         }
@@ -347,7 +347,7 @@ pub fn refusal(all: &Tokens<'_>, dialect: &dyn Dialect) -> Option<Failure> {
 /// The name at a token, if it can only be PostgreSQL's: its schema, one of its tables after FROM or JOIN, or one of its
 /// functions. The user's columns and tables may begin with `pg_`, too.
 fn of_postgres<'a>(all: &Tokens<'a>, at: usize) -> Option<&'a str> {
-    let token = all.tokens.get(at).filter(|token| token.kind == Kind::Word)?;
+    let token = all.tokens.get(at).filter(|token| token.kind == TokenKind::Word)?;
     let name = all.text(token);
     name.get(..3).filter(|start| start.eq_ignore_ascii_case("pg_"))?;
     let rest = name[3..].to_ascii_lowercase();
@@ -358,8 +358,8 @@ fn of_postgres<'a>(all: &Tokens<'a>, at: usize) -> Option<&'a str> {
         || RELATIONS.contains(&rest.as_str()) || ["stat_", "statio_"].iter().any(|start| rest.starts_with(start));
     let is_function = || FUNCTIONS.iter().any(|start| rest.starts_with(start));
     let found = match next {
-        Some(Kind::Punctuation(b'.')) => rest == "catalog",
-        Some(Kind::Punctuation(b'(')) => is_function(),
+        Some(TokenKind::Punctuation(b'.')) => rest == "catalog",
+        Some(TokenKind::Punctuation(b'(')) => is_function(),
         _ => is_read && is_relation(),
     };
     found.then_some(name)

@@ -3,7 +3,7 @@
 use super::replies::Failure;
 use super::sql::Tokens;
 use super::values::Shape;
-use headrace_core::token::Kind;
+use headrace_core::token::TokenKind;
 
 /// The form of a COPY's rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,12 +26,12 @@ pub fn read<'a>(all: &Tokens<'a>) -> Result<(&'a str, Copy), Failure> {
         .hint("load rows by INSERT with parameters, in a pipeline")
     };
     let tokens = all.tokens;
-    let open = tokens.get(1).filter(|token| token.kind == Kind::Punctuation(b'(')).ok_or_else(other)?;
+    let open = tokens.get(1).filter(|token| token.kind == TokenKind::Punctuation(b'(')).ok_or_else(other)?;
     let (mut depth, mut close) = (0, None);
     for (at, token) in tokens.iter().enumerate().skip(1) {
         match token.kind {
-            Kind::Punctuation(b'(') => depth += 1,
-            Kind::Punctuation(b')') => depth -= 1,
+            TokenKind::Punctuation(b'(') => depth += 1,
+            TokenKind::Punctuation(b')') => depth -= 1,
             _ => {}
         }
         if depth == 0 {

@@ -1,7 +1,7 @@
 //! What a statement leaves in its session, or asks it for: read from all of its tokens, however long it is.
 
 use super::sql::Tokens;
-use headrace_core::token::{Kind, Token};
+use headrace_core::token::{Token, TokenKind};
 
 /// What a statement has to do with the state of the session that executes it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,14 +44,14 @@ impl<'a> Tokens<'a> {
     fn name(&self, token: &Token) -> Option<&'a str> {
         let text = self.text(token);
         match (token.kind, text.as_bytes()) {
-            (Kind::Word, _) => Some(text),
-            (Kind::Quoted, [b'"' | b'`' | b'[', .., _]) => Some(&text[1..text.len() - 1]),
+            (TokenKind::Word, _) => Some(text),
+            (TokenKind::Quoted, [b'"' | b'`' | b'[', .., _]) => Some(&text[1..text.len() - 1]),
             _ => None,
         }
     }
 
     fn is_word(&self, token: &Token, known: &[&str]) -> bool {
-        token.kind == Kind::Word && is_one_of(self.text(token), known)
+        token.kind == TokenKind::Word && is_one_of(self.text(token), known)
     }
 
     /// Returns true if one of these words is in it.
@@ -69,18 +69,19 @@ impl<'a> Tokens<'a> {
     /// Returns true if it calls one of these functions; the name of one may be in quotes.
     pub fn calls(&self, known: &[&str]) -> bool {
         self.tokens.windows(2).any(|pair| {
-            pair[1].kind == Kind::Punctuation(b'(') && self.name(&pair[0]).is_some_and(|name| is_one_of(name, known))
+            pair[1].kind == TokenKind::Punctuation(b'(')
+                && self.name(&pair[0]).is_some_and(|name| is_one_of(name, known))
         })
     }
 
     /// Returns true if it reads one of these columns of something that has a name: `sequence.currval`.
     pub fn has_column(&self, known: &[&str]) -> bool {
-        self.tokens.windows(2).any(|pair| pair[0].kind == Kind::Punctuation(b'.') && self.is_word(&pair[1], known))
+        self.tokens.windows(2).any(|pair| pair[0].kind == TokenKind::Punctuation(b'.') && self.is_word(&pair[1], known))
     }
 
     /// Returns true if it reads one of these system variables of the session: `@@identity`, `@@session.identity`.
     pub fn reads_variable(&self, known: &[&str]) -> bool {
-        let at = Kind::Punctuation(b'@');
+        let at = TokenKind::Punctuation(b'@');
         self.tokens.windows(3).enumerate().any(|(place, part)| {
             if part[0].kind != at || part[1].kind != at {
                 return false;
@@ -94,8 +95,8 @@ impl<'a> Tokens<'a> {
     /// Returns true if it gives a user variable a value: `@x := 1`, `INTO @x`.
     pub fn assigns_variable(&self) -> bool {
         self.tokens.windows(2).any(|pair| match (pair[0].kind, pair[1].kind) {
-            (Kind::Punctuation(b':'), Kind::Punctuation(b'=')) => true,
-            (Kind::Word, Kind::Punctuation(b'@')) => self.is_word(&pair[0], &["into"]),
+            (TokenKind::Punctuation(b':'), TokenKind::Punctuation(b'=')) => true,
+            (TokenKind::Word, TokenKind::Punctuation(b'@')) => self.is_word(&pair[0], &["into"]),
             _ => false,
         })
     }

@@ -6,7 +6,7 @@ use super::copy::{self, Copy};
 use super::replies::Failure;
 use super::session_effect::SessionEffect;
 use super::types;
-use headrace_core::token::{Kind, Token};
+use headrace_core::token::{Token, TokenKind};
 use headrace_core::{Isolation, Modes};
 use headrace_postgres::types::{Oid, oid};
 use std::collections::VecDeque;
@@ -130,7 +130,7 @@ impl<'a> Tokens<'a> {
 
     /// The first words, in lower case, up to this number.
     fn first_words(&self, count: usize) -> Vec<String> {
-        let words = self.tokens.iter().filter(|token| token.kind == Kind::Word);
+        let words = self.tokens.iter().filter(|token| token.kind == TokenKind::Word);
         words.take(count).map(|token| self.text(token).to_ascii_lowercase()).collect()
     }
 }
@@ -148,7 +148,7 @@ pub fn statements(dialect: &dyn Dialect, sql: &str) -> VecDeque<Range<usize>> {
     let tokens = dialect.tokens(sql);
     let (mut from, mut is_empty, mut found) = (0, true, VecDeque::new());
     for (at, token) in tokens.iter().enumerate() {
-        if token.kind != Kind::Punctuation(b';') {
+        if token.kind != TokenKind::Punctuation(b';') {
             if is_empty && has_body(&Tokens { sql, tokens: &tokens[at..] }) {
                 found.push_back(from..sql.len());
                 return found;
@@ -169,7 +169,7 @@ pub fn statements(dialect: &dyn Dialect, sql: &str) -> VecDeque<Range<usize>> {
 
 /// Returns true if the statement at the beginning makes a routine, or is one.
 fn has_body(all: &Tokens<'_>) -> bool {
-    let end = all.tokens.iter().take(BODY_TOKENS).position(|token| token.kind == Kind::Punctuation(b';'));
+    let end = all.tokens.iter().take(BODY_TOKENS).position(|token| token.kind == TokenKind::Punctuation(b';'));
     let first = Tokens { tokens: &all.tokens[..end.unwrap_or(all.tokens.len().min(BODY_TOKENS))], ..*all };
     let words = first.first_words(BODY_WORDS);
     let is = |place: usize, known: &[&str]| words.get(place).is_some_and(|word| known.contains(&word.as_str()));
@@ -195,7 +195,7 @@ pub fn statement(dialect: &dyn Dialect, sql: &str, declared: &[Oid]) -> Statemen
         };
         return Statement { action, types: declared.to_vec(), order: Vec::new() };
     };
-    let leading = tokens[0].kind == Kind::Word;
+    let leading = tokens[0].kind == TokenKind::Word;
     match leading.then(|| transaction(&all, &words)).flatten() {
         Some(Ok(verb)) => return Statement { action: Action::Transaction(verb), types: Vec::new(), order: Vec::new() },
         Some(Err(failure)) => return refused(failure),
@@ -225,7 +225,7 @@ pub fn statement(dialect: &dyn Dialect, sql: &str, declared: &[Oid]) -> Statemen
 /// A statement without the semicolons after it. What else is after its last token stays: the server may need it, such as
 /// the end of `/*! ... */`.
 fn without_end<'a>(sql: &'a str, tokens: &'a [Token]) -> Tokens<'a> {
-    let end = tokens.iter().rposition(|token| token.kind != Kind::Punctuation(b';')).map_or(0, |last| last + 1);
+    let end = tokens.iter().rposition(|token| token.kind != TokenKind::Punctuation(b';')).map_or(0, |last| last + 1);
     let sql = tokens.get(end).map_or(sql, |semicolon| &sql[..semicolon.start]);
     Tokens { sql, tokens: &tokens[..end] }
 }
@@ -241,10 +241,10 @@ fn of_server(
     let (mut out, mut from) = (String::with_capacity(all.sql.len()), 0);
     let (mut order, mut types) = (Vec::new(), declared.to_vec());
     for (at, token) in all.tokens.iter().enumerate() {
-        if matches!(token.kind, Kind::Placeholder | Kind::Numbered) {
+        if matches!(token.kind, TokenKind::Placeholder | TokenKind::Numbered) {
             return Err(Failure::new("42601", "headraced: parameters are written $1, $2, not ?"));
         }
-        let Some(number) = number_of(all.text(token)).filter(|_| token.kind == Kind::Word) else { continue };
+        let Some(number) = number_of(all.text(token)).filter(|_| token.kind == TokenKind::Word) else { continue };
         let number = number
             .ok_or_else(|| Failure::new("42P02", format!("headraced: there is no parameter {}", all.text(token))))?;
         if types.len() <= number {
@@ -291,8 +291,8 @@ fn number_of(text: &str) -> Option<Option<usize>> {
 
 /// The name of the type that the token at `at` is cast to by `::`, and its end.
 fn cast<'a>(all: &Tokens<'a>, at: usize) -> Option<(&'a str, usize)> {
-    let colon = |place: usize| all.tokens.get(place).is_some_and(|token| token.kind == Kind::Punctuation(b':'));
-    let name = all.tokens.get(at + 3).filter(|token| token.kind == Kind::Word)?;
+    let colon = |place: usize| all.tokens.get(place).is_some_and(|token| token.kind == TokenKind::Punctuation(b':'));
+    let name = all.tokens.get(at + 3).filter(|token| token.kind == TokenKind::Word)?;
     (colon(at + 1) && colon(at + 2)).then(|| (all.text(name), name.end))
 }
 

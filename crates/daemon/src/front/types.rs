@@ -1,6 +1,6 @@
 //! The types of other databases as PostgreSQL's.
 
-use headrace_core::column::{Column, Fraction, Kind, Part};
+use headrace_core::column::{Column, ColumnKind, Fraction, Part};
 use headrace_postgres::types::{Oid, oid};
 
 /// The type of a parameter whose type the server does not report. It is in the range of users' types, so that clients
@@ -42,29 +42,34 @@ impl From<&Column> for Target {
 }
 
 /// The type for values of a kind.
-pub fn of_kind(kind: &Kind) -> Oid {
+pub fn of_kind(kind: &ColumnKind) -> Oid {
     match kind {
-        Kind::Bool => oid::BOOL,
-        Kind::Int { bits: ..=8, .. } | Kind::Int { bits: 16, signed: true } => oid::INT2,
-        Kind::Int { bits: 16, signed: false } | Kind::Int { bits: 32, signed: true } => oid::INT4,
-        Kind::Int { bits: 64, signed: false } => oid::NUMERIC,
-        Kind::Int { .. } => oid::INT8,
-        Kind::Float { bits: 32 } => FLOAT4,
-        Kind::Float { .. } => oid::FLOAT8,
-        Kind::Decimal { .. } => oid::NUMERIC,
-        Kind::Bytes => oid::BYTEA,
-        Kind::Date => oid::DATE,
-        Kind::Time(_) => oid::TIME,
-        Kind::TimeTz(_) => oid::TIMETZ,
-        Kind::Timestamp(_) => oid::TIMESTAMP,
-        Kind::TimestampTz(_) => oid::TIMESTAMPTZ,
-        Kind::Interval { .. } => oid::INTERVAL,
-        Kind::Uuid => oid::UUID,
-        Kind::Json => oid::JSON,
-        Kind::Inet => oid::INET,
-        Kind::Bits => oid::VARBIT,
-        Kind::List(element) => array_of(of_kind(element)),
-        Kind::Null | Kind::Text | Kind::Record(_) | Kind::Range(_) | Kind::Multirange(_) | Kind::Other(_) => oid::TEXT,
+        ColumnKind::Bool => oid::BOOL,
+        ColumnKind::Int { bits: ..=8, .. } | ColumnKind::Int { bits: 16, signed: true } => oid::INT2,
+        ColumnKind::Int { bits: 16, signed: false } | ColumnKind::Int { bits: 32, signed: true } => oid::INT4,
+        ColumnKind::Int { bits: 64, signed: false } => oid::NUMERIC,
+        ColumnKind::Int { .. } => oid::INT8,
+        ColumnKind::Float { bits: 32 } => FLOAT4,
+        ColumnKind::Float { .. } => oid::FLOAT8,
+        ColumnKind::Decimal { .. } => oid::NUMERIC,
+        ColumnKind::Bytes => oid::BYTEA,
+        ColumnKind::Date => oid::DATE,
+        ColumnKind::Time(_) => oid::TIME,
+        ColumnKind::TimeTz(_) => oid::TIMETZ,
+        ColumnKind::Timestamp(_) => oid::TIMESTAMP,
+        ColumnKind::TimestampTz(_) => oid::TIMESTAMPTZ,
+        ColumnKind::Interval { .. } => oid::INTERVAL,
+        ColumnKind::Uuid => oid::UUID,
+        ColumnKind::Json => oid::JSON,
+        ColumnKind::Inet => oid::INET,
+        ColumnKind::Bits => oid::VARBIT,
+        ColumnKind::List(element) => array_of(of_kind(element)),
+        ColumnKind::Null
+        | ColumnKind::Text
+        | ColumnKind::Record(_)
+        | ColumnKind::Range(_)
+        | ColumnKind::Multirange(_)
+        | ColumnKind::Other(_) => oid::TEXT,
     }
 }
 
@@ -103,17 +108,18 @@ fn size(oid: Oid) -> i16 {
     }
 }
 
-fn modifier(kind: &Kind) -> i32 {
+fn modifier(kind: &ColumnKind) -> i32 {
     let digits = |fraction: &Fraction| i32::from(fraction.digits());
     match kind {
         // The scale is in the low 11 bits, and may be negative (PostgreSQL's numeric.c, make_numeric_typmod).
-        Kind::Decimal { precision: Some(precision @ 1..=1000), scale: Some(scale @ -1000..=1000) } => {
+        ColumnKind::Decimal { precision: Some(precision @ 1..=1000), scale: Some(scale @ -1000..=1000) } => {
             (i32::from(*precision) << 16 | (i32::from(*scale) & 0x7ff)) + 4
         }
-        Kind::Time(fraction) | Kind::TimeTz(fraction) | Kind::Timestamp(fraction) | Kind::TimestampTz(fraction) => {
-            digits(fraction)
-        }
-        Kind::Interval { first: Part::Year, .. } => -1,
+        ColumnKind::Time(fraction)
+        | ColumnKind::TimeTz(fraction)
+        | ColumnKind::Timestamp(fraction)
+        | ColumnKind::TimestampTz(fraction) => digits(fraction),
+        ColumnKind::Interval { first: Part::Year, .. } => -1,
         _ => -1,
     }
 }

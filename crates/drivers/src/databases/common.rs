@@ -1,7 +1,7 @@
 //! Settings that several databases have, and that mean the same for each of them.
 
-use crate::Kind::{Choice, Milliseconds, Number, Path, Seconds, Switch};
 use crate::Setting;
+use crate::SettingKind::{Choice, Milliseconds, Number, Path, Seconds, Switch};
 
 // Of all databases.
 pub(crate) const KEEPALIVES: Setting =

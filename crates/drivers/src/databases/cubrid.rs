@@ -1,6 +1,6 @@
 //! CUBRID.
 
-use crate::Kind::{Ignored, List, Milliseconds, Seconds, Secret, Switch, Text};
+use crate::SettingKind::{Ignored, List, Milliseconds, Seconds, Secret, Switch, Text};
 use super::common;
 use crate::{Database, Driver, Error, Login, Repeats, Setting, Sockets, TlsNames, Unusable};
 use headrace_connection::Connection;

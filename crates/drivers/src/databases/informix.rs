@@ -1,6 +1,6 @@
 //! Informix.
 
-use crate::Kind::{Number, Object, Seconds, Secret, Text};
+use crate::SettingKind::{Number, Object, Seconds, Secret, Text};
 use super::common;
 use crate::{Database, Driver, Error, Login, Repeats, Setting, Sockets, TlsNames, Unusable};
 use headrace_connection::Connection;

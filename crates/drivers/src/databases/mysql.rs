@@ -1,6 +1,6 @@
 //! MySQL and MariaDB: the settings of MySQLdb, PyMySQL and libmysqlclient, and those of headrace.
 
-use crate::Kind::{Choice, Ignored, List, Number, Only, Path, Refused, Seconds, Secret, Switch, Text};
+use crate::SettingKind::{Choice, Ignored, List, Number, Only, Path, Refused, Seconds, Secret, Switch, Text};
 use super::common;
 use crate::{Database, Driver, Encryption, Login, Repeats, Setting, Sockets, TlsNames, Unusable};
 use headrace_connection::Connection;

@@ -1,6 +1,6 @@
 //! PostgreSQL: libpq's settings ("Parameter Key Words", PostgreSQL manual), and those of headrace.
 
-use crate::Kind::{Choice, Ignored, List, Only, Path, Refused, Seconds, Secret, Switch, Text};
+use crate::SettingKind::{Choice, Ignored, List, Only, Path, Refused, Seconds, Secret, Switch, Text};
 use super::common;
 use crate::{Database, Driver, Encryption, Login, Repeats, Setting, Sockets, TlsNames, Unusable};
 use headrace_connection::Connection;

@@ -3,7 +3,7 @@
 use super::decode::Inner;
 use super::{Decoder, qualifier};
 use crate::messages::server::Field;
-use headrace_core::column::{Column, Fraction, Kind, Native, NativeType, Part};
+use headrace_core::column::{Column, ColumnKind, Fraction, Native, NativeType, Part};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -51,41 +51,41 @@ pub fn columns(fields: &[Field], decoders: &[Decoder]) -> Arc<[Column]> {
     fields.iter().zip(decoders).map(column).collect()
 }
 
-fn kind(field: &Field, decoder: &Decoder) -> Kind {
+fn kind(field: &Field, decoder: &Decoder) -> ColumnKind {
     match decoder {
-        Decoder::Char(_) | Decoder::VarChar | Decoder::Large(true, _) => Kind::Text,
-        Decoder::SmallInt => Kind::Int { bits: 16, signed: true },
-        Decoder::Int => Kind::Int { bits: 32, signed: true },
-        Decoder::BigInt | Decoder::Int8 => Kind::Int { bits: 64, signed: true },
-        Decoder::Float => Kind::Float { bits: 64 },
-        Decoder::SmallFloat => Kind::Float { bits: 32 },
-        Decoder::Decimal(_, scale) => Kind::Decimal {
+        Decoder::Char(_) | Decoder::VarChar | Decoder::Large(true, _) => ColumnKind::Text,
+        Decoder::SmallInt => ColumnKind::Int { bits: 16, signed: true },
+        Decoder::Int => ColumnKind::Int { bits: 32, signed: true },
+        Decoder::BigInt | Decoder::Int8 => ColumnKind::Int { bits: 64, signed: true },
+        Decoder::Float => ColumnKind::Float { bits: 64 },
+        Decoder::SmallFloat => ColumnKind::Float { bits: 32 },
+        Decoder::Decimal(_, scale) => ColumnKind::Decimal {
             precision: Some((field.length >> 8 & 0xff) as u16),
             scale: scale.and_then(|scale| i16::try_from(scale).ok()),
         },
-        Decoder::Date => Kind::Date,
+        Decoder::Date => ColumnKind::Date,
         Decoder::DateTime(_, first, last) => datetime(*first, *last),
         Decoder::Interval(_, first) => {
             let last = (field.length & 15) as u8;
-            Kind::Interval { first: part(*first), last: part(last), fraction: fraction(last) }
+            ColumnKind::Interval { first: part(*first), last: part(last), fraction: fraction(last) }
         }
-        Decoder::Large(false, _) => Kind::Bytes,
-        Decoder::Envelope(Inner::Text) => Kind::Text,
-        Decoder::Envelope(Inner::Boolean) => Kind::Bool,
-        Decoder::Envelope(Inner::Json) => Kind::Json,
-        Decoder::Envelope(Inner::Bytes) => Kind::Bytes,
-        Decoder::Envelope(Inner::Locator(_)) => Kind::Other(field.type_name.as_str().into()),
+        Decoder::Large(false, _) => ColumnKind::Bytes,
+        Decoder::Envelope(Inner::Text) => ColumnKind::Text,
+        Decoder::Envelope(Inner::Boolean) => ColumnKind::Bool,
+        Decoder::Envelope(Inner::Json) => ColumnKind::Json,
+        Decoder::Envelope(Inner::Bytes) => ColumnKind::Bytes,
+        Decoder::Envelope(Inner::Locator(_)) => ColumnKind::Other(field.type_name.as_str().into()),
         Decoder::Envelope(Inner::Distinct(decoder)) => kind(field, decoder),
     }
 }
 
 /// A DATETIME of parts that are neither a date, a time nor both is text.
-fn datetime(first: u8, last: u8) -> Kind {
+fn datetime(first: u8, last: u8) -> ColumnKind {
     match (first, last) {
-        (qualifier::YEAR, qualifier::DAY) => Kind::Date,
-        (qualifier::YEAR, qualifier::HOUR..) => Kind::Timestamp(fraction(last)),
-        (qualifier::HOUR, _) => Kind::Time(fraction(last)),
-        _ => Kind::Text,
+        (qualifier::YEAR, qualifier::DAY) => ColumnKind::Date,
+        (qualifier::YEAR, qualifier::HOUR..) => ColumnKind::Timestamp(fraction(last)),
+        (qualifier::HOUR, _) => ColumnKind::Time(fraction(last)),
+        _ => ColumnKind::Text,
     }
 }
 
@@ -127,34 +127,34 @@ mod tests {
 
     #[test]
     fn each_type_has_a_kind_with_digits_and_qualifiers() {
-        let int = |bits| Kind::Int { bits, signed: true };
-        let decimal = |scale| Kind::Decimal { precision: Some(10), scale };
-        let interval = |first, last, fraction| Kind::Interval { first, last, fraction: Fraction::new(fraction) };
+        let int = |bits| ColumnKind::Int { bits, signed: true };
+        let decimal = |scale| ColumnKind::Decimal { precision: Some(10), scale };
+        let interval = |first, last, fraction| ColumnKind::Interval { first, last, fraction: Fraction::new(fraction) };
         for (number, length, expected) in [
-            (code::CHAR, 10, Kind::Text),
-            (code::NVARCHAR, 10, Kind::Text),
+            (code::CHAR, 10, ColumnKind::Text),
+            (code::NVARCHAR, 10, ColumnKind::Text),
             (code::SMALLINT, 2, int(16)),
             (code::SERIAL, 4, int(32)),
             (code::BIGSERIAL, 8, int(64)),
             (code::INT8, 10, int(64)),
-            (code::FLOAT, 8, Kind::Float { bits: 64 }),
-            (code::SMALLFLOAT, 4, Kind::Float { bits: 32 }),
+            (code::FLOAT, 8, ColumnKind::Float { bits: 64 }),
+            (code::SMALLFLOAT, 4, ColumnKind::Float { bits: 32 }),
             (code::DECIMAL, 10 << 8 | 2, decimal(Some(2))),
             (code::MONEY, 10 << 8 | 4, decimal(Some(4))),
             (code::DECIMAL, 10 << 8 | 255, decimal(None)),
-            (code::DATE, 4, Kind::Date),
-            (code::DATETIME, 8 << 8 | 0x04, Kind::Date),
-            (code::DATETIME, 14 << 8 | 0x0a, Kind::Timestamp(Fraction::NONE)),
-            (code::DATETIME, 19 << 8 | 0x0f, Kind::Timestamp(Fraction::new(5))),
-            (code::DATETIME, 4 << 8 | 0x68, Kind::Time(Fraction::NONE)),
-            (code::DATETIME, 9 << 8 | 0x6d, Kind::Time(Fraction::new(3))),
-            (code::DATETIME, 4 << 8 | 0x24, Kind::Text),
+            (code::DATE, 4, ColumnKind::Date),
+            (code::DATETIME, 8 << 8 | 0x04, ColumnKind::Date),
+            (code::DATETIME, 14 << 8 | 0x0a, ColumnKind::Timestamp(Fraction::NONE)),
+            (code::DATETIME, 19 << 8 | 0x0f, ColumnKind::Timestamp(Fraction::new(5))),
+            (code::DATETIME, 4 << 8 | 0x68, ColumnKind::Time(Fraction::NONE)),
+            (code::DATETIME, 9 << 8 | 0x6d, ColumnKind::Time(Fraction::new(3))),
+            (code::DATETIME, 4 << 8 | 0x24, ColumnKind::Text),
             (code::INTERVAL, 6 << 8 | 0x02, interval(Part::Year, Part::Month, 0)),
             (code::INTERVAL, 10 << 8 | 0x4c, interval(Part::Day, Part::Second, 2)),
-            (code::BYTE, 56, Kind::Bytes),
-            (code::TEXT, 56, Kind::Text),
-            (code::BOOLEAN, 1, Kind::Bool),
-            (code::SET, 0, Kind::Text),
+            (code::BYTE, 56, ColumnKind::Bytes),
+            (code::TEXT, 56, ColumnKind::Text),
+            (code::BOOLEAN, 1, ColumnKind::Bool),
+            (code::SET, 0, ColumnKind::Text),
         ] {
             assert_eq!(described(number, 0, 0, length).kind, expected, "{number} {length:#x}");
         }
@@ -163,12 +163,12 @@ mod tests {
     #[test]
     fn extended_types_are_identified_by_number_or_source() {
         for (id, flags, source, expected) in [
-            (extended::BOOLEAN, 0, 0, Kind::Bool),
-            (extended::CLOB, 0, 0, Kind::Other("clob".into())),
-            (extended::JSON, 0, 0, Kind::Json),
-            (extended::BSON, 0, 0, Kind::Bytes),
-            (2048, code::DISTINCT, i32::from(code::INTEGER), Kind::Int { bits: 32, signed: true }),
-            (2049, 0, 0, Kind::Bytes),
+            (extended::BOOLEAN, 0, 0, ColumnKind::Bool),
+            (extended::CLOB, 0, 0, ColumnKind::Other("clob".into())),
+            (extended::JSON, 0, 0, ColumnKind::Json),
+            (extended::BSON, 0, 0, ColumnKind::Bytes),
+            (2048, code::DISTINCT, i32::from(code::INTEGER), ColumnKind::Int { bits: 32, signed: true }),
+            (2049, 0, 0, ColumnKind::Bytes),
         ] {
             assert_eq!(described(code::UDTVAR | flags, id, source, 0).kind, expected, "{id}");
         }

@@ -29,7 +29,7 @@ use super::binding::Sending;
 use super::block::Autocommit;
 use super::chunk::{Chunk, Frame};
 use super::pending::{Failure, Stage};
-use super::reply::Kind;
+use super::reply::ReplyKind;
 use super::request::{AsText, BatchStrategy, Execute, Rows, may_load};
 use super::send::write_row;
 use super::session::SessionState;
@@ -312,7 +312,7 @@ impl<H: MyHandler> Machine<H> {
             Phase::Idle if doubtful && batch.atomic => {
                 // The answer has the status that the last error did not contain.
                 let next = self.wire.write(write_buffer, |out| command::bare(out, Command::Ping));
-                self.expect(next, Kind::Guard);
+                self.expect(next, ReplyKind::Guard);
                 true
             }
             Phase::Idle => {
@@ -349,7 +349,7 @@ impl<H: MyHandler> Machine<H> {
             Phase::Closing { .. } if replies_due > 0 => false,
             Phase::Closing { lost } if *lost => {
                 *lost = false;
-                self.own_query(&self.session.end(ROLLBACK), Kind::Release, write_buffer);
+                self.own_query(&self.session.end(ROLLBACK), ReplyKind::Release, write_buffer);
                 true
             }
             Phase::Closing { .. } if matches!(batch.remedy.take(), Some(Remedy::Again)) && !batch.kept.is_final => {
@@ -383,7 +383,7 @@ impl<H: MyHandler> Machine<H> {
                     (0, _) => self.session.end(ROLLBACK).into_owned(),
                     _ => verb::rollback_to(&chunk_savepoint(number)),
                 };
-                self.own_query(&sql, Kind::Undo, write_buffer);
+                self.own_query(&sql, ReplyKind::Undo, write_buffer);
             }
             remedy => {
                 // Not before all is undone.
@@ -455,15 +455,15 @@ impl<H: MyHandler> Machine<H> {
         let (guard, chunked) = (batch.guard, batch.frame.is_some());
         if batch.holds_block {
             self.autocommit = Autocommit::OffInBlock;
-            self.own_query("SET autocommit=0", Kind::HoldBlock, write_buffer);
+            self.own_query("SET autocommit=0", ReplyKind::HoldBlock, write_buffer);
         }
         match guard {
             Guard::None => {}
-            Guard::Autocommit => self.own_query("SET autocommit=0", Kind::Guard, write_buffer),
-            Guard::Savepoint => self.own_query(&verb::savepoint(SAVEPOINT), Kind::Guard, write_buffer),
+            Guard::Autocommit => self.own_query("SET autocommit=0", ReplyKind::Guard, write_buffer),
+            Guard::Savepoint => self.own_query(&verb::savepoint(SAVEPOINT), ReplyKind::Guard, write_buffer),
         }
         if is_strict {
-            self.own_query(STRICTLY, Kind::Guard, write_buffer);
+            self.own_query(STRICTLY, ReplyKind::Guard, write_buffer);
         }
         if !chunked && let Err(error) = self.send_row(cx, write_buffer) {
             self.refuse(cx, error, 0, write_buffer);
@@ -487,7 +487,7 @@ impl<H: MyHandler> Machine<H> {
         if let Stage::Batch(batch) = pending.stage_mut() {
             batch.encoded += 1;
         }
-        self.expect(next, Kind::Row { binary: statement.id.is_some() });
+        self.expect(next, ReplyKind::Row { binary: statement.id.is_some() });
         Ok(())
     }
 
@@ -572,7 +572,7 @@ impl<H: MyHandler> Machine<H> {
         let number = batch.chunks;
         batch.chunks += 1;
         if batch.guard != Guard::None && batch.saves && number > 0 {
-            self.own_query(&verb::savepoint(&chunk_savepoint(number)), Kind::Guard, write_buffer);
+            self.own_query(&verb::savepoint(&chunk_savepoint(number)), ReplyKind::Guard, write_buffer);
         }
         let Some(at) = self.queue.last_at() else { return };
         let Stage::Batch(batch) = self.queue[at].stage_mut() else { return };
@@ -582,7 +582,7 @@ impl<H: MyHandler> Machine<H> {
         let rows = 0..chunk.rows();
         let next = self.wire.write(write_buffer, |out| frame::packet(out, 0, |out| chunk.write(frame, rows, out)));
         batch.flying.push_back(chunk);
-        self.expect(next, Kind::Chunk);
+        self.expect(next, ReplyKind::Chunk);
     }
 
     /// Sends the rows of the chunk that failed, one by one.
@@ -610,7 +610,7 @@ impl<H: MyHandler> Machine<H> {
             *next += 1;
             replies_due += 1;
             went_on = true;
-            self.expect(sequence, Kind::Repeat);
+            self.expect(sequence, ReplyKind::Repeat);
         }
         went_on
     }
@@ -618,21 +618,21 @@ impl<H: MyHandler> Machine<H> {
     /// Sends the end of the guard.
     fn close_batch(&mut self, guard: Guard, undo: bool, write_buffer: &mut WriteBuffer) {
         if self.queue.last_mut().is_some_and(|pending| pending.is_strict) {
-            self.own_query(AS_BEFORE, Kind::Restore, write_buffer);
+            self.own_query(AS_BEFORE, ReplyKind::Restore, write_buffer);
         }
         match (guard, undo) {
             // Nothing to end: the state Closing continues at once.
             (Guard::None, _) => {}
             (Guard::Autocommit, _) => {
-                let (sql, kind) = if undo { (ROLLBACK, Kind::Release) } else { (COMMIT, Kind::Commit) };
+                let (sql, kind) = if undo { (ROLLBACK, ReplyKind::Release) } else { (COMMIT, ReplyKind::Commit) };
                 self.own_query(&self.session.end(sql), kind, write_buffer);
-                self.own_query("SET autocommit=1", Kind::Restore, write_buffer);
+                self.own_query("SET autocommit=1", ReplyKind::Restore, write_buffer);
             }
             (Guard::Savepoint, true) => {
-                self.own_query(&verb::rollback_to(SAVEPOINT), Kind::RollbackTo, write_buffer);
-                self.own_query(&verb::release(SAVEPOINT), Kind::Release, write_buffer);
+                self.own_query(&verb::rollback_to(SAVEPOINT), ReplyKind::RollbackTo, write_buffer);
+                self.own_query(&verb::release(SAVEPOINT), ReplyKind::Release, write_buffer);
             }
-            (Guard::Savepoint, false) => self.own_query(&verb::release(SAVEPOINT), Kind::Release, write_buffer),
+            (Guard::Savepoint, false) => self.own_query(&verb::release(SAVEPOINT), ReplyKind::Release, write_buffer),
         }
     }
 }

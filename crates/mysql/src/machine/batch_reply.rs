@@ -3,7 +3,7 @@
 use super::batch::{Guard, Remedy};
 use super::pending::{Failure, Stage};
 use super::refusal::{is_of_another_charset, is_stale};
-use super::reply::Kind;
+use super::reply::ReplyKind;
 use super::stage::{BatchEvent, Phase};
 use super::{Machine, MyHandler};
 use crate::errors::numbers::{CHECK_NOT_IMPLEMENTED, UNSUPPORTED_PS};
@@ -12,7 +12,7 @@ use headrace_core::Fatal;
 
 impl<H: MyHandler> Machine<H> {
     /// The reply to one command of the batch in front, which is the only request that was started.
-    pub(super) fn batch_reply(&mut self, kind: Kind, reply: Result<Completion, ServerError>) -> Result<(), Fatal> {
+    pub(super) fn batch_reply(&mut self, kind: ReplyKind, reply: Result<Completion, ServerError>) -> Result<(), Fatal> {
         let Some(pending) = self.queue.first_mut() else { return Ok(()) };
         let fresh = !matches!(pending.slot.failure, Some(Failure::Server { .. }));
         let from_cache = pending.is_from_cache();
@@ -23,7 +23,7 @@ impl<H: MyHandler> Machine<H> {
         let (stage, slot) = pending.stage_and_slot();
         let Stage::Batch(batch) = stage else { return Ok(()) };
         match (kind, reply) {
-            (Kind::Row { .. }, reply) => {
+            (ReplyKind::Row { .. }, reply) => {
                 let row = batch.answered;
                 batch.answered += 1;
                 batch.kept.rows += u64::from(reply.is_ok());
@@ -35,7 +35,7 @@ impl<H: MyHandler> Machine<H> {
                     slot.fail_row(Failure::Server { error, row: Some(row) });
                 }
             }
-            (Kind::Chunk, reply) => {
+            (ReplyKind::Chunk, reply) => {
                 let Some(chunk) = batch.flying.pop_front() else { return Ok(()) };
                 let number = batch.chunks - batch.flying.len() as u64 - 1;
                 if reply.is_ok() {
@@ -64,18 +64,18 @@ impl<H: MyHandler> Machine<H> {
                     }
                 }
             }
-            (Kind::Undo, Ok(done)) if done.warnings == 0 => {
+            (ReplyKind::Undo, Ok(done)) if done.warnings == 0 => {
                 let Phase::Undo { chunk } = &mut batch.phase else { return Ok(()) };
                 let chunk = std::mem::take(chunk);
                 batch.kept.doubtful = 0;
                 batch.go(BatchEvent::Undone, Phase::Repeat { chunk, next: 0, answered: 0, found: None });
             }
             // ER_WARNING_NOT_COMPLETE_ROLLBACK: the table has no transactions; or the savepoint is gone.
-            (Kind::Undo, _) => {
+            (ReplyKind::Undo, _) => {
                 batch.kept.is_final = true;
                 batch.go(BatchEvent::NotUndone, Phase::Close);
             }
-            (Kind::Repeat, reply) => {
+            (ReplyKind::Repeat, reply) => {
                 let Phase::Repeat { chunk, answered, found, .. } = &mut batch.phase else { return Ok(()) };
                 let row = *answered;
                 *answered += 1;
@@ -92,19 +92,19 @@ impl<H: MyHandler> Machine<H> {
                     }
                 }
             }
-            (Kind::Guard, Err(error)) if error.code == CHECK_NOT_IMPLEMENTED => {
+            (ReplyKind::Guard, Err(error)) if error.code == CHECK_NOT_IMPLEMENTED => {
                 batch.has_no_savepoints();
                 batch.is_open = true;
             }
-            (Kind::Guard, Ok(_)) => batch.is_open = true,
+            (ReplyKind::Guard, Ok(_)) => batch.is_open = true,
             // The ROLLBACK of a batch that has failed, with ER_WARNING_NOT_COMPLETE_ROLLBACK.
-            (Kind::Release | Kind::RollbackTo, Ok(done)) => batch.kept.is_final |= done.warnings > 0,
-            (Kind::Guard | Kind::Commit, Err(error)) => {
+            (ReplyKind::Release | ReplyKind::RollbackTo, Ok(done)) => batch.kept.is_final |= done.warnings > 0,
+            (ReplyKind::Guard | ReplyKind::Commit, Err(error)) => {
                 slot.fail_row(Failure::Server { error, row: None });
             }
             // The savepoint is gone with its transaction (a deadlock). The later rows ran in a new one, which has to be
             // rolled back too.
-            (Kind::RollbackTo, Err(_)) => {
+            (ReplyKind::RollbackTo, Err(_)) => {
                 if let Phase::Closing { lost } = &mut batch.phase {
                     *lost = true;
                 }

@@ -10,7 +10,7 @@
 //! ROLLBACK at the end of the block undoes.
 
 use super::pending::{PendingRequest, Stage};
-use super::reply::Kind;
+use super::reply::ReplyKind;
 use super::request::{Execute, Request, Rows, VerbStatement};
 use super::session::DoubtfulTransaction;
 use super::{Machine, MyHandler};
@@ -63,9 +63,9 @@ impl<H: MyHandler> Machine<H> {
     ///
     /// Until then the status is that of before, or of a statement in between, and a server whose reply still has the flag
     /// is not believed later either.
-    pub(super) fn note_autocommit_off(&mut self, kind: Kind) {
-        let is_last = matches!(kind, Kind::AutocommitOff | Kind::Setup)
-            && self.expects.iter().skip(1).all(|expected| expected.kind != Kind::AutocommitOff);
+    pub(super) fn note_autocommit_off(&mut self, kind: ReplyKind) {
+        let is_last = matches!(kind, ReplyKind::AutocommitOff | ReplyKind::Setup)
+            && self.expects.iter().skip(1).all(|expected| expected.kind != ReplyKind::AutocommitOff);
         if is_last && !self.session.status.contains(StatusFlags::AUTOCOMMIT) {
             self.autocommit.confirm_off();
         }
@@ -89,14 +89,17 @@ impl<H: MyHandler> Machine<H> {
     }
 
     /// The server has reported the status after the request in front.
-    pub(super) fn check_doubtful_transaction(&mut self, kind: Kind) {
+    pub(super) fn check_doubtful_transaction(&mut self, kind: ReplyKind) {
         let Some(doubtful) = self.session.doubtful.take() else { return };
         // What ends a transaction leaves none, whatever came before.
         if !self.front_keeps_transaction() {
             return;
         }
         let status = self.session.status;
-        let is_own = matches!(kind, Kind::AutocommitOff | Kind::HoldBlock | Kind::Setup | Kind::Charset | Kind::Ask);
+        let is_own = matches!(
+            kind,
+            ReplyKind::AutocommitOff | ReplyKind::HoldBlock | ReplyKind::Setup | ReplyKind::Charset | ReplyKind::Ask
+        );
         let is_asked = is_own || matches!(self.queue.first().map(|pending| &pending.request), Some(Request::Ping));
         // Without autocommit, a statement that was in flight has begun another transaction.
         let is_another = doubtful.is_likely && !is_asked && !status.contains(StatusFlags::AUTOCOMMIT);

@@ -15,7 +15,7 @@
 //! after a statement that may have changed them they are set back without a report.
 
 use super::pending::PendingRequest;
-use super::reply::Kind;
+use super::reply::ReplyKind;
 use super::session::SessionState;
 use super::{Machine, MyHandler};
 use crate::packets::capabilities::Capabilities;
@@ -123,28 +123,28 @@ impl<H: MyHandler> Machine<H> {
             Due::Nothing => {}
             Due::Setup => {
                 let autocommit = if self.autocommit.take_pending() { ", autocommit=0" } else { "" };
-                self.own_query(&format!("SET NAMES {OWN}{autocommit}"), Kind::Setup, write_buffer);
+                self.own_query(&format!("SET NAMES {OWN}{autocommit}"), ReplyKind::Setup, write_buffer);
                 if !self.session.capabilities.contains(Capabilities::SESSION_TRACK) {
-                    self.own_query(ASK, Kind::Ask, write_buffer);
+                    self.own_query(ASK, ReplyKind::Ask, write_buffer);
                 }
             }
-            Due::Ask => self.own_query(ASK, Kind::Ask, write_buffer),
-            Due::Restore => self.own_query(&self.session.restored(), Kind::Charset, write_buffer),
+            Due::Ask => self.own_query(ASK, ReplyKind::Ask, write_buffer),
+            Due::Restore => self.own_query(&self.session.restored(), ReplyKind::Charset, write_buffer),
         }
         if self.autocommit.take_pending() {
-            self.own_query("SET autocommit=0", Kind::AutocommitOff, write_buffer);
+            self.own_query("SET autocommit=0", ReplyKind::AutocommitOff, write_buffer);
         }
     }
 
     /// Records the reply to a statement of the driver's that sets the character sets.
-    pub(super) fn note_charsets(&mut self, kind: Kind, changes: &[StateChange]) {
-        if !matches!(kind, Kind::Setup | Kind::Charset) {
+    pub(super) fn note_charsets(&mut self, kind: ReplyKind, changes: &[StateChange]) {
+        if !matches!(kind, ReplyKind::Setup | ReplyKind::Charset) {
             return;
         }
         let is_reported = |name: &str| {
             changes.iter().any(|change| matches!(change, StateChange::SystemVariable(known, _) if known == name))
         };
-        let literals = kind == Kind::Charset || is_reported(CONNECTION);
+        let literals = kind == ReplyKind::Charset || is_reported(CONNECTION);
         self.charsets.tracked = is_reported(CLIENT) && is_reported(RESULTS) && literals;
         if !self.charsets.tracked && self.session.capabilities.contains(Capabilities::SESSION_TRACK) {
             self.charsets.due = Due::Ask;
@@ -157,12 +157,12 @@ impl<H: MyHandler> Machine<H> {
     }
 
     /// The error where the driver's own statement about the character sets has failed.
-    pub(super) fn charsets_refused(kind: Kind, message: &str) -> Option<Fatal> {
+    pub(super) fn charsets_refused(kind: ReplyKind, message: &str) -> Option<Fatal> {
         match kind {
-            Kind::Setup | Kind::Charset => {
+            ReplyKind::Setup | ReplyKind::Charset => {
                 Some(Fatal::peer(format!("the server refused SET NAMES utf8mb4: {message}")))
             }
-            Kind::Ask => Some(changed("another one")),
+            ReplyKind::Ask => Some(changed("another one")),
             _ => None,
         }
     }

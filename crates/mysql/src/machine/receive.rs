@@ -1,7 +1,7 @@
 //! The receiving half: from the read buffer to whole packets, their order, and the rows among them.
 
 use super::pending::PendingRequest;
-use super::reply::{Expect, Kind, Reply};
+use super::reply::{Expect, Reply, ReplyKind};
 use super::run::{LargeRow, RowPackets};
 use super::startup::Progress;
 use super::table::Answer;
@@ -95,7 +95,7 @@ impl<H: MyHandler> Machine<H> {
     /// A packet in several parts, which may grow to [`limits::MESSAGE_BYTES`], can only be a row: no other packet of a
     /// server comes near 16 MiB, and compressed that many bytes cost the sender almost nothing.
     fn check_parts(&self) -> Result<(), Fatal> {
-        let fetched = matches!(self.expects.front(), Some(Expect { kind: Kind::Fetch, .. }));
+        let fetched = matches!(self.expects.front(), Some(Expect { kind: ReplyKind::Fetch, .. }));
         match self.reply {
             Reply::Rows { .. } => Ok(()),
             Reply::First if fetched => Ok(()),
@@ -142,7 +142,7 @@ impl<H: MyHandler> Machine<H> {
         front.ok_or_else(|| Fatal::peer("the server sent a packet although no request was pending"))
     }
 
-    fn kind(&self) -> Result<Kind, Fatal> {
+    fn kind(&self) -> Result<ReplyKind, Fatal> {
         let front = self.expects.front().filter(|_| self.queue.started() > 0);
         front
             .map(|expect| expect.kind)
@@ -159,7 +159,7 @@ impl<H: MyHandler> Machine<H> {
         let counted = self.wire.compression.is_none();
         let mut room = Room::More;
         let mut run = RowPackets::new(columns, unread, counted.then_some(expect.sequence));
-        let answer = if expect.kind == Kind::Table { run.first().map(Answer::of) } else { None };
+        let answer = if expect.kind == ReplyKind::Table { run.first().map(Answer::of) } else { None };
         if !run.is_empty()
             && let Some(handler) = pending.slot.handler.as_mut().filter(|_| expect.kind.is_for_handler())
         {

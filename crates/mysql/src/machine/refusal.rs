@@ -2,7 +2,7 @@
 //! "ERR_Packet", "Error Message Reference".
 
 use super::pending::{Stage, Used};
-use super::reply::Kind;
+use super::reply::ReplyKind;
 use super::request::{AsText, Execute, Request, Rows};
 use super::stage::Event;
 use super::statement::Statement;
@@ -70,7 +70,7 @@ pub(super) fn takes_literals(sql: &str, modes: Modes) -> bool {
 
 impl<H: MyHandler> Machine<H> {
     /// The reply is an error.
-    pub(super) fn failed(&mut self, cx: H::Context<'_>, kind: Kind, mut error: ServerError) -> Result<(), Fatal> {
+    pub(super) fn failed(&mut self, cx: H::Context<'_>, kind: ReplyKind, mut error: ServerError) -> Result<(), Fatal> {
         if error.is_fatal() {
             self.closing_error = Some(error.clone());
         }
@@ -84,28 +84,28 @@ impl<H: MyHandler> Machine<H> {
         let goodbye = error
             .is_fatal()
             .then(|| Fatal::new(FatalKind::SessionEnded, format!("the server ended the session: {}", error.message)));
-        if matches!(kind, Kind::AutocommitOff | Kind::HoldBlock) {
+        if matches!(kind, ReplyKind::AutocommitOff | ReplyKind::HoldBlock) {
             // Without it the next statements would be committed one by one.
             return Err(Fatal::peer(format!("the server did not turn autocommit off: {}", error.message)));
         }
         if let Some(reason) = Self::charsets_refused(kind, &error.message) {
             return Err(reason);
         }
-        if kind == Kind::Restore {
+        if kind == ReplyKind::Restore {
             let text = format!("the server did not take back a setting of the driver's: {}", error.message);
             return Err(Fatal::peer(text));
         }
-        if kind == Kind::Unchain {
+        if kind == ReplyKind::Unchain {
             // The next statements would be part of it, and be lost with it.
             return Err(Fatal::end_failed(&error.message));
         }
-        if kind == Kind::Kill && goodbye.is_none() {
+        if kind == ReplyKind::Kill && goodbye.is_none() {
             return self.answered(cx);
         }
-        if kind == Kind::Table && goodbye.is_none() {
+        if kind == ReplyKind::Table && goodbye.is_none() {
             return self.table_is_known();
         }
-        if kind == Kind::Displaced && goodbye.is_none() {
+        if kind == ReplyKind::Displaced && goodbye.is_none() {
             // The statement that the new one displaced was closed after it was prepared; there is no room for more.
             self.forget_statements();
             return self.answered(cx);
@@ -129,18 +129,20 @@ impl<H: MyHandler> Machine<H> {
         }
         let cursor = matches!(&pending.request, Request::Execute(execute) if execute.cursor.is_some());
         match kind {
-            Kind::Prepare => {
+            ReplyKind::Prepare => {
                 self.not_prepared(error)?;
             }
             // The execution after a preparation that failed.
-            Kind::ResultWithPrepare if pending.statement().is_none_or(|statement| statement.id.is_none()) => {}
+            ReplyKind::ResultWithPrepare if pending.statement().is_none_or(|statement| statement.id.is_none()) => {}
             // The fetch after an execution that failed, or that opened no cursor.
-            Kind::Fetch if cursor && !cursor_open && pending.begins_again && alone => return self.retry(cx, error),
-            Kind::Fetch if cursor && !cursor_open => {}
-            Kind::Result { .. } if stale && pending.is_from_cache() && alone && pending.slot.may_repeat() => {
+            ReplyKind::Fetch if cursor && !cursor_open && pending.begins_again && alone => {
                 return self.retry(cx, error);
             }
-            Kind::Result { .. } if narrow.is_some() && alone && pending.may_be_written(modes) => {
+            ReplyKind::Fetch if cursor && !cursor_open => {}
+            ReplyKind::Result { .. } if stale && pending.is_from_cache() && alone && pending.slot.may_repeat() => {
+                return self.retry(cx, error);
+            }
+            ReplyKind::Result { .. } if narrow.is_some() && alone && pending.may_be_written(modes) => {
                 pending.write_literals();
                 return self.retry(cx, error);
             }
@@ -160,7 +162,7 @@ impl<H: MyHandler> Machine<H> {
                     // The state of the cursor after an error is unknown.
                     self.statements.close(&statement);
                 }
-                if let (Kind::Result { .. }, Some(statement)) = (kind, statement) {
+                if let (ReplyKind::Result { .. }, Some(statement)) = (kind, statement) {
                     self.keep(statement);
                 }
             }

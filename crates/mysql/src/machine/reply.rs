@@ -26,12 +26,12 @@ use std::sync::Arc;
 pub(super) struct Expect {
     /// The number that its first packet must have.
     pub sequence: u8,
-    pub kind: Kind,
+    pub kind: ReplyKind,
 }
 
 /// The command that a reply answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum ReplyKind {
     /// COM_STMT_PREPARE.
     Prepare,
     /// The response handler's statement, its rows in the binary protocol or as text.
@@ -81,14 +81,27 @@ pub(super) enum Kind {
     Kill,
 }
 
-impl Kind {
+impl ReplyKind {
     /// Returns true if rows and results are the response handler's.
     pub fn is_for_handler(self) -> bool {
-        matches!(self, Kind::Result { .. } | Kind::ResultWithPrepare | Kind::Fetch | Kind::Row { .. } | Kind::Simple)
+        matches!(
+            self,
+            ReplyKind::Result { .. }
+                | ReplyKind::ResultWithPrepare
+                | ReplyKind::Fetch
+                | ReplyKind::Row { .. }
+                | ReplyKind::Simple
+        )
     }
 
     pub fn is_binary(self) -> bool {
-        !matches!(self, Kind::Result { binary: false } | Kind::Row { binary: false } | Kind::Simple | Kind::Table)
+        !matches!(
+            self,
+            ReplyKind::Result { binary: false }
+                | ReplyKind::Row { binary: false }
+                | ReplyKind::Simple
+                | ReplyKind::Table
+        )
     }
 }
 
@@ -118,14 +131,14 @@ impl<H: MyHandler> Machine<H> {
     pub(super) fn first(
         &mut self,
         cx: H::Context<'_>,
-        kind: Kind,
+        kind: ReplyKind,
         sequence: u8,
         payload: &[u8],
         write_buffer: &mut WriteBuffer,
     ) -> Result<(), Fatal> {
         match (kind, payload) {
             (_, [header::ERR, ..]) => self.failed(cx, kind, ServerError::read(payload, self.session.numbering())?),
-            (Kind::Prepare, _) => {
+            (ReplyKind::Prepare, _) => {
                 let ok = PrepareOk::read(payload)?;
                 let (params_left, columns_left) = (self.definitions(ok.params), self.definitions(ok.columns));
                 if params_left + columns_left == 0 {
@@ -134,11 +147,11 @@ impl<H: MyHandler> Machine<H> {
                 self.reply = Reply::Prepared { ok, params_left, columns_left, draft: Draft::default() };
                 Ok(())
             }
-            (Kind::Displaced, _) => {
+            (ReplyKind::Displaced, _) => {
                 PrepareOk::read(payload)?;
                 self.answered(cx)
             }
-            (Kind::Fetch, _) => {
+            (ReplyKind::Fetch, _) => {
                 let pending = self.front()?;
                 let columns = pending.statement().and_then(|statement| statement.columns());
                 let columns = columns.ok_or_else(|| Fatal::peer("the server sent rows of an unknown cursor"))?;
@@ -190,7 +203,7 @@ impl<H: MyHandler> Machine<H> {
     pub(super) fn described(
         &mut self,
         cx: H::Context<'_>,
-        kind: Kind,
+        kind: ReplyKind,
         columns: Arc<Columns>,
         announced: StatusFlags,
     ) -> Result<(), Fatal> {
@@ -296,7 +309,7 @@ impl<H: MyHandler> Machine<H> {
     pub(super) fn completed(
         &mut self,
         cx: H::Context<'_>,
-        kind: Kind,
+        kind: ReplyKind,
         rows: Option<u64>,
         announced: StatusFlags,
         completion: Completion,
@@ -309,10 +322,10 @@ impl<H: MyHandler> Machine<H> {
         }
         self.note_autocommit_off(kind);
         self.check_doubtful_transaction(kind);
-        if kind == Kind::Table {
+        if kind == ReplyKind::Table {
             return self.table_is_known();
         }
-        if completion.status.contains(StatusFlags::IN_TRANS) && matches!(kind, Kind::Result { binary: false }) {
+        if completion.status.contains(StatusFlags::IN_TRANS) && matches!(kind, ReplyKind::Result { binary: false }) {
             self.note_chained();
         }
         if ends || completion.status.contains(StatusFlags::AUTOCOMMIT) {
@@ -322,14 +335,14 @@ impl<H: MyHandler> Machine<H> {
         let pending = self.front()?;
         let status = completion.status | announced;
         let more = status.contains(StatusFlags::MORE_RESULTS_EXISTS);
-        let waits = suspended && kind != Kind::Fetch;
+        let waits = suspended && kind != ReplyKind::Fetch;
         let mut warnings = completion.warnings;
         if let Stage::Opening { warnings: earlier } = pending.stage_mut() {
             warnings = warnings.max(*earlier);
             *earlier = if waits { warnings } else { 0 };
         }
         if let Some(handler) =
-            pending.slot.handler.as_mut().filter(|_| (kind.is_for_handler() || kind == Kind::Chunk) && !waits)
+            pending.slot.handler.as_mut().filter(|_| (kind.is_for_handler() || kind == ReplyKind::Chunk) && !waits)
         {
             let generated = (completion.last_insert_id > 0).then_some(completion.last_insert_id.into());
             let out_params = status.contains(StatusFlags::PS_OUT_PARAMS);
@@ -372,12 +385,14 @@ impl<H: MyHandler> Machine<H> {
     }
 
     /// Records the state of the cursor after a result; returns true if more rows can be fetched.
-    fn cursor_moved(&mut self, kind: Kind, status: StatusFlags) -> bool {
+    fn cursor_moved(&mut self, kind: ReplyKind, status: StatusFlags) -> bool {
         let Some(pending) = self.queue.first_mut() else { return false };
         let (opener, opens) = match (&pending.request, kind) {
-            (Request::Execute(execute), Kind::Result { .. }) if execute.cursor.is_some() => (pending.slot.id, true),
-            (Request::Execute(_), Kind::Fetch) => (pending.slot.id, false),
-            (Request::Fetch { cursor, .. }, Kind::Fetch) => (*cursor, false),
+            (Request::Execute(execute), ReplyKind::Result { .. }) if execute.cursor.is_some() => {
+                (pending.slot.id, true)
+            }
+            (Request::Execute(_), ReplyKind::Fetch) => (pending.slot.id, false),
+            (Request::Fetch { cursor, .. }, ReplyKind::Fetch) => (*cursor, false),
             _ => return false,
         };
         let open = status.contains(StatusFlags::CURSOR_EXISTS) && !status.contains(StatusFlags::LAST_ROW_SENT);

@@ -4,7 +4,7 @@ use super::batch::Batch;
 use super::binding::Sending;
 use super::block::Autocommit;
 use super::pending::{Failure, PendingRequest, Stage, Used};
-use super::reply::{Expect, Kind};
+use super::reply::{Expect, ReplyKind};
 use super::request::{AsText, Execute, Request, Rows, VerbStatement};
 use super::session::SessionState;
 use super::stage::{Event, State};
@@ -63,7 +63,7 @@ impl<H: MyHandler> Machine<H> {
     }
 
     /// Records that a reply to the last started request is to come.
-    pub(super) fn expect(&mut self, sequence: u8, kind: Kind) {
+    pub(super) fn expect(&mut self, sequence: u8, kind: ReplyKind) {
         self.expects.push_back(Expect { sequence, kind });
         if let Some(pending) = self.queue.last_mut() {
             pending.replies_due += 1;
@@ -110,10 +110,10 @@ impl<H: MyHandler> Machine<H> {
         self.send_settings(write_buffer);
         if self.session.transaction.is_chained() {
             self.session.transaction.on(transaction::Event::Ended);
-            self.own_query(&self.session.end(COMMIT), Kind::Unchain, write_buffer);
+            self.own_query(&self.session.end(COMMIT), ReplyKind::Unchain, write_buffer);
         }
         if self.is_to_hold_block(at) {
-            self.own_query("SET autocommit=0", Kind::HoldBlock, write_buffer);
+            self.own_query("SET autocommit=0", ReplyKind::HoldBlock, write_buffer);
             self.autocommit = Autocommit::OffInBlock;
         }
         let pending = &mut self.queue[at];
@@ -127,36 +127,36 @@ impl<H: MyHandler> Machine<H> {
             Request::Execute(execute) => self.start_execute(at, &execute, cx, write_buffer),
             Request::Prepare { sql } => self.start_prepare(at, &sql, cx, write_buffer),
             Request::Verb(VerbStatement { sql, effect: Effect::Ends(_), .. }) if self.session.completes_otherwise => {
-                self.own_query(&self.session.end(&sql), Kind::Result { binary: false }, write_buffer);
+                self.own_query(&self.session.end(&sql), ReplyKind::Result { binary: false }, write_buffer);
             }
             Request::Query { sql, .. } | Request::Verb(VerbStatement { sql, .. }) => {
                 let next = self.wire.write(write_buffer, |out| command::text(out, Command::Query, sql.as_bytes()));
-                self.expect(next, Kind::Result { binary: false });
+                self.expect(next, ReplyKind::Result { binary: false });
             }
             Request::Fetch { cursor, rows } => self.start_fetch(at, cursor, rows, cx, write_buffer),
             Request::CloseCursor { cursor } => match self.cursors.remove(&cursor) {
                 Some(statement) => {
                     let id = statement.id.unwrap_or(LAST_PREPARED);
                     let next = self.wire.write(write_buffer, |out| command::statement(out, Command::StmtReset, id));
-                    self.expect(next, Kind::Simple);
+                    self.expect(next, ReplyKind::Simple);
                     self.keep(statement);
                 }
                 None => self.drop_tail(cx, None),
             },
             Request::InitDb { schema } => {
                 let next = self.wire.write(write_buffer, |out| command::text(out, Command::InitDb, schema.as_bytes()));
-                self.expect(next, Kind::Simple);
+                self.expect(next, ReplyKind::Simple);
             }
             Request::Ping => {
                 let next = self.wire.write(write_buffer, |out| command::bare(out, Command::Ping));
-                self.expect(next, Kind::Simple);
+                self.expect(next, ReplyKind::Simple);
             }
             Request::Reserve => {
                 self.reserve(self.queue[at].slot.id);
                 if self.session.transaction == Reported::Doubtful {
                     // The answer has the status that the last error did not contain.
                     let next = self.wire.write(write_buffer, |out| command::bare(out, Command::Ping));
-                    self.expect(next, Kind::Simple);
+                    self.expect(next, ReplyKind::Simple);
                 } else {
                     self.drop_tail(cx, None);
                 }
@@ -170,12 +170,12 @@ impl<H: MyHandler> Machine<H> {
                 self.cursors.clear();
                 self.last_prepared = LastPrepared::Unknown;
                 let next = self.wire.write(write_buffer, |out| command::bare(out, Command::ResetConnection));
-                self.expect(next, Kind::Simple);
+                self.expect(next, ReplyKind::Simple);
                 self.autocommit.take_off_in_block();
             }
         }
         if ends_block && self.autocommit.take_off_in_block() {
-            self.own_query("SET autocommit=1", Kind::Restore, write_buffer);
+            self.own_query("SET autocommit=1", ReplyKind::Restore, write_buffer);
         }
     }
 
@@ -185,13 +185,13 @@ impl<H: MyHandler> Machine<H> {
     pub(super) fn take_kill(&mut self, write_buffer: &mut WriteBuffer) -> bool {
         let due = std::mem::take(&mut self.kill_due);
         if due {
-            self.own_query("DO 0", Kind::Kill, write_buffer);
+            self.own_query("DO 0", ReplyKind::Kill, write_buffer);
         }
         due
     }
 
     /// Sends a statement of our own.
-    pub(super) fn own_query(&mut self, sql: &str, kind: Kind, write_buffer: &mut WriteBuffer) {
+    pub(super) fn own_query(&mut self, sql: &str, kind: ReplyKind, write_buffer: &mut WriteBuffer) {
         let next = self.wire.write(write_buffer, |out| command::text(out, Command::Query, sql.as_bytes()));
         self.expect(next, kind);
     }
@@ -206,7 +206,7 @@ impl<H: MyHandler> Machine<H> {
         let pending = &mut self.queue[at];
         pending.used = Some(Used::Own(statement));
         let next = self.wire.write(write_buffer, |out| command::fetch(out, id, rows));
-        self.expect(next, Kind::Fetch);
+        self.expect(next, ReplyKind::Fetch);
     }
 
     fn prepare(&mut self, sql: &str, write_buffer: &mut WriteBuffer) {
@@ -214,7 +214,7 @@ impl<H: MyHandler> Machine<H> {
             self.last_prepared = LastPrepared::Ours;
         }
         let next = self.wire.write(write_buffer, |out| command::text(out, Command::StmtPrepare, sql.as_bytes()));
-        self.expect(next, Kind::Prepare);
+        self.expect(next, ReplyKind::Prepare);
     }
 
     fn start_prepare(&mut self, at: usize, sql: &Arc<str>, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
@@ -320,7 +320,7 @@ impl<H: MyHandler> Machine<H> {
                 if self.last_prepared == LastPrepared::None {
                     self.last_prepared = LastPrepared::Ours;
                 }
-                self.expect(next, Kind::Prepare);
+                self.expect(next, ReplyKind::Prepare);
             }
             Err(error) => self.drop_tail(cx, Some(Failure::Client { error, row: None })),
         }
@@ -332,7 +332,7 @@ impl<H: MyHandler> Machine<H> {
         let (mark, replies_due) = (write_buffer.mark(), self.queue[at].replies_due);
         if self.last_prepared == LastPrepared::Ours {
             let next = self.wire.write(write_buffer, |out| command::text(out, Command::StmtPrepare, b"DO 0"));
-            self.expect(next, Kind::Displaced);
+            self.expect(next, ReplyKind::Displaced);
             self.wire.write(write_buffer, |out| command::statement(out, Command::StmtClose, LAST_PREPARED));
         }
         self.prepare(sql, write_buffer);
@@ -342,7 +342,7 @@ impl<H: MyHandler> Machine<H> {
         match write_execute(&mut self.wire, &self.session, handler, how, lists, cx, write_buffer) {
             Ok(next) => {
                 *self.queue[at].stage_mut() = Stage::Preparing { is_executed: true };
-                self.expect(next, Kind::ResultWithPrepare);
+                self.expect(next, ReplyKind::ResultWithPrepare);
             }
             Err(error) => {
                 self.take_back(write_buffer, mark, replies_due);
@@ -403,10 +403,10 @@ impl<H: MyHandler> Machine<H> {
             Ok(next) => {
                 let stage = if cursor.is_some() { Stage::Opening { warnings: 0 } } else { Stage::Sent };
                 pending.go(Event::Executed, stage);
-                self.expect(next, Kind::Result { binary: statement.id.is_some() });
+                self.expect(next, ReplyKind::Result { binary: statement.id.is_some() });
                 if let (Some(rows), Some(id)) = (cursor, statement.id) {
                     let next = self.wire.write(write_buffer, |out| command::fetch(out, id, rows));
-                    self.expect(next, Kind::Fetch);
+                    self.expect(next, ReplyKind::Fetch);
                 }
             }
             Err(error) => {

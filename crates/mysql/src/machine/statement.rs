@@ -7,7 +7,7 @@ use crate::packets::column::{Column as Field, PrepareOk};
 use crate::sql::{Lexer, Modes, Scan, is_one_of, words};
 use crate::types::{self, ColumnType, Decoder, Target, decode_binary_row, decode_text_row};
 use headrace_core::column;
-use headrace_core::token::Kind;
+use headrace_core::token::TokenKind;
 use headrace_core::{Column, Described, Epoch, Fatal, Parameters, Prepared, Sink};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -109,7 +109,7 @@ fn may_copy_bits(sql: &str) -> bool {
     const WORDS: [&str; 5] = ["union", "over", "last_value", "call", "execute"];
     let is = |word: &str| is_one_of(word, &WORDS);
     let mut lexer = Lexer::new(sql, Modes::default());
-    if lexer.by_ref().any(|token| token.kind == Kind::Word && is(&sql[token.start..token.end])) {
+    if lexer.by_ref().any(|token| token.kind == TokenKind::Word && is(&sql[token.start..token.end])) {
         return true;
     }
     // If strings may end elsewhere for the server, any of their words counts.
@@ -235,7 +235,7 @@ impl Statement {
 
     /// Passes its description on. MySQL's types of parameters are guesses, and MariaDB has none.
     pub(super) fn describe<H: MyHandler>(&self, cx: H::Context<'_>, handler: &mut H) {
-        handler.parameters(cx, &vec![column::Kind::Null; self.params]);
+        handler.parameters(cx, &vec![column::ColumnKind::Null; self.params]);
         if let Some(columns) = self.columns() {
             handler.columns(cx, &columns);
         }

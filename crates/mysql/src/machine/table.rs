@@ -18,7 +18,7 @@
 //! times as long as one of many (60,000 rows, MariaDB 10.11).
 
 use super::pending::Stage;
-use super::reply::{Kind, Reply};
+use super::reply::{Reply, ReplyKind};
 use super::stage::Event;
 use super::{Machine, MyHandler};
 use crate::limits::TABLES_KNOWN;
@@ -186,10 +186,10 @@ impl<H: MyHandler> Machine<H> {
         self.queue[at].go(Event::AskTable, Stage::Asking { table, said: Box::default() });
         if self.tables.may_be_temporary {
             // `information_schema.TABLES` has no temporary tables, which hide others of their name.
-            self.own_query(MODES, Kind::Table, write_buffer);
-            self.own_query(&definition, Kind::Table, write_buffer);
+            self.own_query(MODES, ReplyKind::Table, write_buffer);
+            self.own_query(&definition, ReplyKind::Table, write_buffer);
         } else {
-            self.own_query(&question, Kind::Table, write_buffer);
+            self.own_query(&question, ReplyKind::Table, write_buffer);
         }
     }
 

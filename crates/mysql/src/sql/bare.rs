@@ -6,7 +6,7 @@
 //! UPDATE and DELETE are not affected: each of their rows is executed separately.
 
 use super::{LOOKING_BACK, is_one_of};
-use headrace_core::token::Kind;
+use headrace_core::token::TokenKind;
 
 /// Checks the tokens of a statement in turn.
 #[derive(Debug, Default)]
@@ -16,7 +16,7 @@ pub(super) struct Bare {
     in_row: bool,
     /// VALUES was there.
     values: bool,
-    previous: Option<Kind>,
+    previous: Option<TokenKind>,
     after_values: bool,
     /// A parameter that is part of something.
     involved: bool,
@@ -26,35 +26,35 @@ pub(super) struct Bare {
 
 impl Bare {
     /// The next token.
-    pub fn token(&mut self, kind: Kind, text: &str) {
+    pub fn token(&mut self, kind: TokenKind, text: &str) {
         let previous = self.previous.replace(kind);
         let after_values = std::mem::take(&mut self.after_values);
-        if previous == Some(Kind::Placeholder) {
+        if previous == Some(TokenKind::Placeholder) {
             self.involved |= match kind {
-                Kind::Punctuation(byte) => !b"),;+-*/".contains(&byte),
-                Kind::Word => !is_one_of(text, &["on", "as"]),
+                TokenKind::Punctuation(byte) => !b"),;+-*/".contains(&byte),
+                TokenKind::Word => !is_one_of(text, &["on", "as"]),
                 _ => true,
             };
         }
         match kind {
-            Kind::Punctuation(b'(') => {
+            TokenKind::Punctuation(b'(') => {
                 if self.depth == 0 {
-                    let another = self.values && previous == Some(Kind::Punctuation(b','));
+                    let another = self.values && previous == Some(TokenKind::Punctuation(b','));
                     self.in_row = after_values || another;
                 }
                 self.depth += 1;
             }
-            Kind::Punctuation(b')') => self.depth = self.depth.saturating_sub(1),
-            Kind::Placeholder => {
+            TokenKind::Punctuation(b')') => self.depth = self.depth.saturating_sub(1),
+            TokenKind::Placeholder => {
                 let placed = self.depth == 0 || self.depth == 1 && self.in_row;
-                let free = matches!(previous, Some(Kind::Punctuation(byte)) if b"(,=+-*/".contains(&byte));
+                let free = matches!(previous, Some(TokenKind::Punctuation(byte)) if b"(,=+-*/".contains(&byte));
                 self.involved |= !(placed && free);
             }
-            Kind::Word => {
+            TokenKind::Word => {
                 self.after_values = is_one_of(text, &["values", "value"]);
                 self.values |= self.after_values;
                 self.subquery |= text.eq_ignore_ascii_case("select");
-                let variable = previous == Some(Kind::Punctuation(b'@')) && text.eq_ignore_ascii_case("identity");
+                let variable = previous == Some(TokenKind::Punctuation(b'@')) && text.eq_ignore_ascii_case("identity");
                 self.looks_back |= variable || is_one_of(text, &LOOKING_BACK);
             }
             _ => {}

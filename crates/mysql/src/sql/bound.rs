@@ -10,7 +10,7 @@
 
 use super::lexer::Modes;
 use super::tokens::Tokens;
-use headrace_core::token::Kind;
+use headrace_core::token::TokenKind;
 
 /// What a statement does with a parameter, and nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -149,17 +149,17 @@ impl Tokens<'_> {
         let (mut depth, mut called) = (0usize, None);
         for at in 0..self.tokens.len() {
             match self.tokens[at].kind {
-                Kind::Punctuation(b'(') => {
+                TokenKind::Punctuation(b'(') => {
                     let calls = at > 0 && self.is_one_of(at - 1, &["time", "timestamp"]) && !self.is_in_name(at - 1);
                     called = called.or(calls.then_some(depth));
                     depth += 1;
                 }
-                Kind::Punctuation(b')') => {
+                TokenKind::Punctuation(b')') => {
                     depth = depth.saturating_sub(1);
                     called = called.filter(|outside| *outside < depth);
                 }
-                Kind::Placeholder if called.is_some() => return true,
-                Kind::Word if self.is_one_of(at, &COLLECTED) && !self.is_in_name(at) => {
+                TokenKind::Placeholder if called.is_some() => return true,
+                TokenKind::Word if self.is_one_of(at, &COLLECTED) && !self.is_in_name(at) => {
                     return true;
                 }
                 _ => {}
@@ -179,13 +179,13 @@ impl Tokens<'_> {
             // A parenthesis too many is an error of the statement, which the server reports.
             let Some(frame) = frames.last().copied() else { break };
             match self.tokens[at].kind {
-                Kind::Punctuation(b'(') => frames.push(self.opened(at, &frame)),
-                Kind::Punctuation(b')') => drop(frames.pop()),
-                Kind::Word if frame.encloses != Enclosed::Expression && !self.is_in_name(at) => {
+                TokenKind::Punctuation(b'(') => frames.push(self.opened(at, &frame)),
+                TokenKind::Punctuation(b')') => drop(frames.pop()),
+                TokenKind::Word if frame.encloses != Enclosed::Expression && !self.is_in_name(at) => {
                     let clause = self.clause_after(at, &frame);
                     frames.last_mut().into_iter().for_each(|frame| frame.clause = clause);
                 }
-                Kind::Placeholder => placements.push(self.placement(at, &frame)?),
+                TokenKind::Placeholder => placements.push(self.placement(at, &frame)?),
                 _ => {}
             }
         }
@@ -236,7 +236,8 @@ impl Tokens<'_> {
 
     /// Returns true if there are only placeholders in the parentheses that are opened at `open`.
     fn is_list(&self, open: usize) -> bool {
-        let is_item = |at: &usize| matches!(self.kind(*at), Some(Kind::Placeholder | Kind::Punctuation(b',')));
+        let is_item =
+            |at: &usize| matches!(self.kind(*at), Some(TokenKind::Placeholder | TokenKind::Punctuation(b',')));
         let end = (open + 1..self.tokens.len()).find(|at| !is_item(at));
         end.is_some_and(|end| self.is_punctuation(end, b')'))
     }
@@ -289,7 +290,7 @@ impl Tokens<'_> {
     /// Returns true if an expression ends before `at`: with the statement, its part, or at one of these words.
     fn ends(&self, at: usize, words: &[&str]) -> bool {
         match self.kind(at) {
-            None | Some(Kind::Punctuation(b',' | b')' | b';')) => true,
+            None | Some(TokenKind::Punctuation(b',' | b')' | b';')) => true,
             _ => self.is_one_of(at, words),
         }
     }
@@ -299,14 +300,14 @@ impl Tokens<'_> {
         let before = at - 1;
         let (operator, after) = if self.is_word(before, "between") {
             // Both values are parameters.
-            let second = self.is_word(at + 1, "and") && self.kind(at + 2) == Some(Kind::Placeholder);
+            let second = self.is_word(at + 1, "and") && self.kind(at + 2) == Some(TokenKind::Placeholder);
             return second
                 && self.is_column_before(self.without_not(before), frame)
                 && self.ends(at + 3, &AFTER_CONDITION);
         } else if self.is_word(before, "and") && self.follows_between(at) {
             (self.without_not(at - 3), at + 1)
         } else if self.is_word(before, "like") {
-            let escapes = self.is_word(at + 1, "escape") && self.kind(at + 2) == Some(Kind::Quoted);
+            let escapes = self.is_word(at + 1, "escape") && self.kind(at + 2) == Some(TokenKind::Quoted);
             (self.without_not(before), if escapes { at + 3 } else { at + 1 })
         } else if let Some(first) = self.comparison(at) {
             (first, at + 1)
@@ -339,7 +340,7 @@ impl Tokens<'_> {
 
     /// Returns true if `BETWEEN ? AND` is before `at`.
     fn follows_between(&self, at: usize) -> bool {
-        at >= 3 && self.is_word(at - 3, "between") && self.kind(at - 2) == Some(Kind::Placeholder)
+        at >= 3 && self.is_word(at - 3, "between") && self.kind(at - 2) == Some(TokenKind::Placeholder)
     }
 
     /// The position of the operator at `at` with the NOT before it.
@@ -349,7 +350,7 @@ impl Tokens<'_> {
 
     /// The first token of the comparison operator before `end`.
     fn comparison(&self, end: usize) -> Option<usize> {
-        let is_part = |at: &usize| matches!(self.kind(*at), Some(Kind::Punctuation(b'=' | b'<' | b'>' | b'!')));
+        let is_part = |at: &usize| matches!(self.kind(*at), Some(TokenKind::Punctuation(b'=' | b'<' | b'>' | b'!')));
         let first = (0..end).rev().take_while(is_part).last()?;
         let operator: Vec<u8> = self.tokens[first..end].iter().map(|token| self.sql.as_bytes()[token.start]).collect();
         let operators: [&[u8]; 8] = [b"=", b"<", b">", b"<=", b">=", b"<>", b"!=", b"<=>"];
@@ -390,11 +391,11 @@ impl Tokens<'_> {
     fn is_name(&self, at: usize) -> bool {
         let Some(token) = self.tokens.get(at) else { return false };
         match token.kind {
-            Kind::Word if self.sql.as_bytes()[token.start].is_ascii_digit() => {
+            TokenKind::Word if self.sql.as_bytes()[token.start].is_ascii_digit() => {
                 self.word(at).bytes().all(|byte| byte.is_ascii_digit())
             }
-            Kind::Word => !self.is_one_of(at, &VALUES),
-            Kind::Quoted => match self.sql.as_bytes()[token.start] {
+            TokenKind::Word => !self.is_one_of(at, &VALUES),
+            TokenKind::Quoted => match self.sql.as_bytes()[token.start] {
                 b'`' => true,
                 b'"' => self.modes.ansi_quotes,
                 _ => false,

@@ -10,7 +10,7 @@
 
 use super::is_one_of;
 use super::lexer::{Lexer, Modes};
-use headrace_core::token::{Kind, Token};
+use headrace_core::token::{Token, TokenKind};
 use headrace_core::words::keeps_transaction;
 
 /// Variables that change nothing a statement is prepared by.
@@ -62,7 +62,7 @@ pub fn changes_session(sql: &str, several: bool) -> bool {
         "begin" => word(lexer.next()).eq_ignore_ascii_case("not"),
         "drop" | "alter" => is_one_of(word(lexer.next()), &["database", "schema"]),
         "set" => sets_more_than_harmless(sql, lexer),
-        _ => first.kind == Kind::Word && word(lexer.next()) == ":",
+        _ => first.kind == TokenKind::Word && word(lexer.next()) == ":",
     }
 }
 
@@ -76,12 +76,12 @@ fn sets_more_than_harmless(sql: &str, mut lexer: Lexer<'_>) -> bool {
     for token in lexer.by_ref() {
         let text = &sql[token.start..token.end];
         match token.kind {
-            Kind::Punctuation(b'(') => depth += 1,
-            Kind::Punctuation(b')') => depth -= 1,
-            Kind::Punctuation(b',') if depth == 0 => (at_target, ats) = (true, 0),
-            Kind::Punctuation(b'@') if at_target => ats += 1,
-            Kind::Punctuation(b'.') if at_target => {}
-            Kind::Word | Kind::Quoted if at_target => {
+            TokenKind::Punctuation(b'(') => depth += 1,
+            TokenKind::Punctuation(b')') => depth -= 1,
+            TokenKind::Punctuation(b',') if depth == 0 => (at_target, ats) = (true, 0),
+            TokenKind::Punctuation(b'@') if at_target => ats += 1,
+            TokenKind::Punctuation(b'.') if at_target => {}
+            TokenKind::Word | TokenKind::Quoted if at_target => {
                 let scope = ats != 1 && is_one_of(text, &["session", "local"]);
                 if text.eq_ignore_ascii_case("statement") {
                     // MariaDB's SET STATEMENT ... FOR is for the statement in it alone.
@@ -249,7 +249,7 @@ pub(crate) fn verb(sql: &str) -> Option<&str> {
         return Some(&plain[..plain.bytes().position(|byte| !is_part(&byte)).unwrap_or(plain.len())]);
     }
     let mut lexer = Lexer::new(sql, Modes::default());
-    let first = lexer.by_ref().find(|token| token.kind != Kind::Punctuation(b'('))?;
+    let first = lexer.by_ref().find(|token| token.kind != TokenKind::Punctuation(b'('))?;
     (!lexer.is_uncertain()).then(|| &sql[first.start..first.end])
 }
 

@@ -3,7 +3,7 @@
 use super::LOOKING_BACK;
 use super::lexer::Modes;
 use super::tokens::Tokens;
-use headrace_core::token::Kind;
+use headrace_core::token::TokenKind;
 use std::ops::Range;
 
 /// A statement that inserts one row of parameters, taken apart so that it can insert many:
@@ -59,10 +59,10 @@ impl Insert {
         let (first, last) = (tokens[rows.start], tokens[rows.end - 1]);
         let tail = statement.tail(rows.end)?;
         let placeholders: Vec<usize> =
-            tokens[rows.clone()].iter().filter(|token| token.kind == Kind::Placeholder).map(|t| t.start).collect();
+            tokens[rows.clone()].iter().filter(|token| token.kind == TokenKind::Placeholder).map(|t| t.start).collect();
         let elsewhere = tokens[..rows.start].iter().chain(&tokens[rows.end..]);
         if placeholders.is_empty()
-            || elsewhere.into_iter().any(|token| token.kind == Kind::Placeholder)
+            || elsewhere.into_iter().any(|token| token.kind == TokenKind::Placeholder)
             || rows
                 .clone()
                 .any(|i| statement.is_one_of(i, &LOOKING_BACK) || statement.is_one_of(i, &["select", "identity"]))
@@ -101,9 +101,9 @@ impl Tokens<'_> {
         let mut depth = 0usize;
         for at in 1..self.tokens.len() {
             match self.tokens[at].kind {
-                Kind::Punctuation(b'(') => depth += 1,
-                Kind::Punctuation(b')') => depth = depth.checked_sub(1)?,
-                Kind::Word if depth == 0 => {
+                TokenKind::Punctuation(b'(') => depth += 1,
+                TokenKind::Punctuation(b')') => depth = depth.checked_sub(1)?,
+                TokenKind::Word if depth == 0 => {
                     if self.is_one_of(at, &["select", "set", "table", "with"]) {
                         return None;
                     }
@@ -150,8 +150,8 @@ impl Tokens<'_> {
         let mut depth = 0usize;
         for at in open..self.tokens.len() {
             match self.tokens[at].kind {
-                Kind::Punctuation(b'(') => depth += 1,
-                Kind::Punctuation(b')') => depth -= 1,
+                TokenKind::Punctuation(b'(') => depth += 1,
+                TokenKind::Punctuation(b')') => depth -= 1,
                 _ => {}
             }
             if depth == 0 {

@@ -1,7 +1,7 @@
 //! Tokens of SQL text.
 
 use crate::packets::capabilities::StatusFlags;
-use headrace_core::token::{Kind, Token};
+use headrace_core::token::{Token, TokenKind};
 
 /// The SQL modes that change how a string is parsed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -117,21 +117,21 @@ impl Iterator for Lexer<'_> {
         let kind = match *self.sql.get(start)? {
             quote @ (b'\'' | b'"' | b'`') => {
                 self.skip_quoted(quote);
-                Kind::Quoted
+                TokenKind::Quoted
             }
             b'?' => {
                 self.at += 1;
-                Kind::Placeholder
+                TokenKind::Placeholder
             }
             byte if is_word(byte) => {
                 while self.sql.get(self.at).copied().is_some_and(is_word) {
                     self.at += 1;
                 }
-                Kind::Word
+                TokenKind::Word
             }
             byte => {
                 self.at += 1;
-                Kind::Punctuation(byte)
+                TokenKind::Punctuation(byte)
             }
         };
         Some(Token { kind, start, end: self.at })

@@ -17,7 +17,7 @@ pub use effect::{
 };
 pub(crate) use effect::{verb, words};
 use headrace_core::placeholders::{self, Converted, Marks};
-use headrace_core::token::Kind;
+use headrace_core::token::TokenKind;
 use headrace_core::words;
 pub use insert::{Insert, Table};
 pub use lexer::{Lexer, Modes};
@@ -62,7 +62,7 @@ pub fn convert(sql: &str, with_params: bool, modes: Modes) -> Result<Converted, 
 fn has_python_parameter(sql: &str, modes: Modes) -> bool {
     let mut literal = false;
     Lexer::new(sql, modes).any(|token| {
-        let percent = token.kind == Kind::Punctuation(b'%');
+        let percent = token.kind == TokenKind::Punctuation(b'%');
         let found = percent && !literal && placeholders::begins(&sql[token.start..]);
         // Two percent signs are one.
         literal = percent && !literal && sql[token.end..].starts_with('%');
@@ -134,22 +134,22 @@ impl Scan {
             bare.token(token.kind, &sql[token.start..token.end]);
             let was_in = std::mem::take(&mut after_in);
             let ats = std::mem::take(&mut after_at);
-            scan.variables += usize::from(ats == 1 && matches!(token.kind, Kind::Word | Kind::Quoted));
+            scan.variables += usize::from(ats == 1 && matches!(token.kind, TokenKind::Word | TokenKind::Quoted));
             let in_parentheses = std::mem::take(&mut opened);
             if ended {
                 scan.several = true;
             }
             match token.kind {
-                Kind::Placeholder => {
+                TokenKind::Placeholder => {
                     scan.lists |= was_in;
                     scan.listed |= in_parentheses;
                     scan.constructed |= constructs;
                     scan.placeholders.push(token.start);
                 }
-                Kind::Punctuation(b';') => ended = true,
-                Kind::Punctuation(b'(') => opened = was_in,
-                Kind::Punctuation(b'@') => after_at = ats + 1,
-                Kind::Word => {
+                TokenKind::Punctuation(b';') => ended = true,
+                TokenKind::Punctuation(b'(') => opened = was_in,
+                TokenKind::Punctuation(b'@') => after_at = ats + 1,
+                TokenKind::Word => {
                     let word = &sql[token.start..token.end];
                     if scan.verb.is_empty() {
                         scan.verb = word.to_ascii_lowercase();

@@ -2,7 +2,7 @@
 
 use super::is_one_of;
 use super::lexer::{Lexer, Modes};
-use headrace_core::token::{Kind, Token};
+use headrace_core::token::{Token, TokenKind};
 
 /// A statement and its tokens.
 pub(super) struct Tokens<'a> {
@@ -20,7 +20,7 @@ impl<'a> Tokens<'a> {
         Self { sql, tokens, modes, is_uncertain: lexer.is_uncertain() }
     }
 
-    pub(super) fn kind(&self, at: usize) -> Option<Kind> {
+    pub(super) fn kind(&self, at: usize) -> Option<TokenKind> {
         self.tokens.get(at).map(|token| token.kind)
     }
 
@@ -31,7 +31,7 @@ impl<'a> Tokens<'a> {
 
     /// The word at `at`; nothing for other tokens.
     pub(super) fn word(&self, at: usize) -> &'a str {
-        if self.kind(at) == Some(Kind::Word) { self.text(at) } else { "" }
+        if self.kind(at) == Some(TokenKind::Word) { self.text(at) } else { "" }
     }
 
     pub(super) fn is_word(&self, at: usize, word: &str) -> bool {
@@ -43,15 +43,15 @@ impl<'a> Tokens<'a> {
     }
 
     pub(super) fn is_punctuation(&self, at: usize, byte: u8) -> bool {
-        self.kind(at) == Some(Kind::Punctuation(byte))
+        self.kind(at) == Some(TokenKind::Punctuation(byte))
     }
 
     /// The name at `at`, without its quotes.
     pub(super) fn name(&self, at: usize) -> Option<String> {
         let text = self.text(at);
         match self.kind(at)? {
-            Kind::Word => Some(text.to_owned()),
-            Kind::Quoted => {
+            TokenKind::Word => Some(text.to_owned()),
+            TokenKind::Quoted => {
                 let quote = text.get(..1)?;
                 Some(text.get(1..text.len() - 1)?.replace(&quote.repeat(2), quote))
             }

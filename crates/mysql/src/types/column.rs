@@ -2,7 +2,7 @@
 
 use super::Decoder;
 use crate::packets::column::Column as Field;
-use headrace_core::column::{Column, Fraction, Kind, Native, NativeType, Part};
+use headrace_core::column::{Column, ColumnKind, Fraction, Native, NativeType, Part};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -66,32 +66,35 @@ pub fn columns(fields: &[Field], decoders: &[Decoder]) -> Arc<[Column]> {
     fields.iter().zip(decoders).map(column).collect()
 }
 
-fn kind(field: &Field, decoder: Decoder) -> Kind {
+fn kind(field: &Field, decoder: Decoder) -> ColumnKind {
     match decoder {
-        Decoder::Null => Kind::Null,
-        Decoder::Int(bytes) => Kind::Int { bits: bytes * 8, signed: true },
-        Decoder::UInt(bytes) => Kind::Int { bits: bytes * 8, signed: false },
-        Decoder::Float => Kind::Float { bits: 32 },
-        Decoder::Double => Kind::Float { bits: 64 },
+        Decoder::Null => ColumnKind::Null,
+        Decoder::Int(bytes) => ColumnKind::Int { bits: bytes * 8, signed: true },
+        Decoder::UInt(bytes) => ColumnKind::Int { bits: bytes * 8, signed: false },
+        Decoder::Float => ColumnKind::Float { bits: 32 },
+        Decoder::Double => ColumnKind::Float { bits: 64 },
         Decoder::Decimal => decimal(field),
-        Decoder::Date => Kind::Date,
-        Decoder::DateTime => Kind::Timestamp(Fraction::new(field.decimals)),
+        Decoder::Date => ColumnKind::Date,
+        Decoder::DateTime => ColumnKind::Timestamp(Fraction::new(field.decimals)),
         Decoder::Time => {
-            Kind::Interval { first: Part::Hour, last: Part::Second, fraction: Fraction::new(field.decimals) }
+            ColumnKind::Interval { first: Part::Hour, last: Part::Second, fraction: Fraction::new(field.decimals) }
         }
-        Decoder::Bits(_) | Decoder::DecimalBits(_) | Decoder::DoubtfulBits(_) => Kind::Bits,
-        Decoder::Text => Kind::Text,
-        Decoder::Bytes => Kind::Bytes,
-        Decoder::Json => Kind::Json,
-        Decoder::Uuid => Kind::Uuid,
-        Decoder::Inet => Kind::Inet,
-        Decoder::Vector => Kind::List(Kind::Float { bits: 32 }.into()),
+        Decoder::Bits(_) | Decoder::DecimalBits(_) | Decoder::DoubtfulBits(_) => ColumnKind::Bits,
+        Decoder::Text => ColumnKind::Text,
+        Decoder::Bytes => ColumnKind::Bytes,
+        Decoder::Json => ColumnKind::Json,
+        Decoder::Uuid => ColumnKind::Uuid,
+        Decoder::Inet => ColumnKind::Inet,
+        Decoder::Vector => ColumnKind::List(ColumnKind::Float { bits: 32 }.into()),
     }
 }
 
-fn decimal(field: &Field) -> Kind {
+fn decimal(field: &Field) -> ColumnKind {
     let (precision, scale) = field.decimal().unzip();
-    Kind::Decimal { precision: precision.and_then(|digits| u16::try_from(digits).ok()), scale: scale.map(i16::from) }
+    ColumnKind::Decimal {
+        precision: precision.and_then(|digits| u16::try_from(digits).ok()),
+        scale: scale.map(i16::from),
+    }
 }
 
 #[cfg(test)]
@@ -121,31 +124,34 @@ mod tests {
     #[test]
     fn each_type_has_a_kind_with_its_digits() {
         const UNSIGNED: u16 = 1 << 5;
-        let int = |bits, signed| Kind::Int { bits, signed };
-        let decimal = |precision, scale| Kind::Decimal { precision: Some(precision), scale: Some(scale) };
-        let span =
-            |fraction| Kind::Interval { first: Part::Hour, last: Part::Second, fraction: Fraction::new(fraction) };
+        let int = |bits, signed| ColumnKind::Int { bits, signed };
+        let decimal = |precision, scale| ColumnKind::Decimal { precision: Some(precision), scale: Some(scale) };
+        let span = |fraction| ColumnKind::Interval {
+            first: Part::Hour,
+            last: Part::Second,
+            fraction: Fraction::new(fraction),
+        };
         for (number, flags, length, decimals, expected) in [
             (ColumnType::TINY, 0, 4, 0, int(8, true)),
             (ColumnType::SHORT, UNSIGNED, 5, 0, int(16, false)),
             (ColumnType::INT24, 0, 9, 0, int(32, true)),
             (ColumnType::LONGLONG, UNSIGNED, 20, 0, int(64, false)),
             (ColumnType::YEAR, UNSIGNED, 4, 0, int(16, false)),
-            (ColumnType::FLOAT, 0, 12, 31, Kind::Float { bits: 32 }),
-            (ColumnType::DOUBLE, 0, 22, 31, Kind::Float { bits: 64 }),
+            (ColumnType::FLOAT, 0, 12, 31, ColumnKind::Float { bits: 32 }),
+            (ColumnType::DOUBLE, 0, 22, 31, ColumnKind::Float { bits: 64 }),
             (ColumnType::NEWDECIMAL, 0, 12, 2, decimal(10, 2)),
             (ColumnType::NEWDECIMAL, UNSIGNED, 11, 2, decimal(10, 2)),
             (ColumnType::NEWDECIMAL, 0, 6, 0, decimal(5, 0)),
             (ColumnType::NEWDECIMAL, UNSIGNED, 65, 0, decimal(65, 0)),
-            (ColumnType::DATE, 0, 10, 0, Kind::Date),
-            (ColumnType::DATETIME, 0, 19, 0, Kind::Timestamp(Fraction::NONE)),
-            (ColumnType::TIMESTAMP, 0, 26, 6, Kind::Timestamp(Fraction::MICROS)),
+            (ColumnType::DATE, 0, 10, 0, ColumnKind::Date),
+            (ColumnType::DATETIME, 0, 19, 0, ColumnKind::Timestamp(Fraction::NONE)),
+            (ColumnType::TIMESTAMP, 0, 26, 6, ColumnKind::Timestamp(Fraction::MICROS)),
             (ColumnType::TIME, 0, 14, 3, span(3)),
-            (ColumnType::BIT, UNSIGNED, 9, 0, Kind::Bits),
-            (ColumnType::BLOB, 0, 65_535, 0, Kind::Bytes),
-            (ColumnType::JSON, 0, 65_535, 0, Kind::Json),
-            (ColumnType::VECTOR, 0, 12, 31, Kind::List(Kind::Float { bits: 32 }.into())),
-            (ColumnType::NULL, 0, 0, 0, Kind::Null),
+            (ColumnType::BIT, UNSIGNED, 9, 0, ColumnKind::Bits),
+            (ColumnType::BLOB, 0, 65_535, 0, ColumnKind::Bytes),
+            (ColumnType::JSON, 0, 65_535, 0, ColumnKind::Json),
+            (ColumnType::VECTOR, 0, 12, 31, ColumnKind::List(ColumnKind::Float { bits: 32 }.into())),
+            (ColumnType::NULL, 0, 0, 0, ColumnKind::Null),
         ] {
             let field = field(number, flags, length, decimals);
             let decoders = [Decoder::new(&field)];
@@ -165,7 +171,7 @@ mod tests {
         let fields = [text, uuid, json, inet, bytes];
         let columns = columns(&fields, &fields.each_ref().map(Decoder::new));
         let kinds: Vec<_> = columns.iter().map(|column| column.kind.clone()).collect();
-        assert_eq!(kinds, [Kind::Text, Kind::Uuid, Kind::Json, Kind::Inet, Kind::Bytes]);
+        assert_eq!(kinds, [ColumnKind::Text, ColumnKind::Uuid, ColumnKind::Json, ColumnKind::Inet, ColumnKind::Bytes]);
         assert_eq!(columns[0].nullable, Some(false));
         let MySqlType { type_name, .. } = columns[2].native.of().expect("a column of MySQL's");
         assert_eq!(&**type_name, "json");

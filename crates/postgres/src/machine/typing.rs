@@ -14,7 +14,7 @@ use super::{Machine, PgHandler, Server};
 use crate::limits;
 use crate::messages::frontend;
 use crate::sql;
-use crate::types::{self, Encoder, Kind, Oid, TypeRegistry, oid};
+use crate::types::{self, Encoder, Oid, TypeKind, TypeRegistry, oid};
 use headrace_core::{Parameters, Value, ValueKind, WriteBuffer};
 use std::sync::Arc;
 
@@ -201,7 +201,7 @@ fn is_converted_alike<V: Value>(value: &V, kind: ValueKind, target: Oid) -> bool
 fn base_of(registry: &TypeRegistry, mut oid: Oid) -> Oid {
     for _ in 0..limits::NESTING {
         match registry.kind(oid) {
-            Kind::Domain { base, .. } => oid = base,
+            TypeKind::Domain { base, .. } => oid = base,
             _ => break,
         }
     }

@@ -123,13 +123,13 @@ fn first(sql: &str, reported: impl Fn(&str) -> bool, counts: impl Fn(&'static st
 /// The statement that is being read.
 #[derive(Debug)]
 pub(super) struct Statement<'a> {
-    kind: Kind,
+    kind: StatementKind,
     /// The token before the one that is read, and the one before that.
     previous: [Token<'a>; 2],
 }
 
 #[derive(Debug)]
-enum Kind {
+enum StatementKind {
     /// CREATE and ALTER, in which `SET search_path TO ..., pg_temp` is a property of a function or a role.
     Definition,
     /// A SET of the search path that is harmless unless it names the schema of temporary tables.
@@ -140,7 +140,7 @@ enum Kind {
 
 impl Default for Statement<'_> {
     fn default() -> Self {
-        Self { kind: Kind::Other, previous: [Token::Sign(b';'); 2] }
+        Self { kind: StatementKind::Other, previous: [Token::Sign(b';'); 2] }
     }
 }
 
@@ -170,15 +170,15 @@ impl<'a> Statement<'a> {
         let Token::Word(word) = first else { return None };
         let is = |name: &str| word.eq_ignore_ascii_case(name);
         match word.as_bytes()[0].to_ascii_lowercase() {
-            b'a' if is("alter") => self.kind = Kind::Definition,
-            b'c' if is("create") => self.kind = Kind::Definition,
-            b'd' if is("do") => self.kind = Kind::Do(AnonymousBlock::default()),
+            b'a' if is("alter") => self.kind = StatementKind::Definition,
+            b'c' if is("create") => self.kind = StatementKind::Definition,
+            b'd' if is("do") => self.kind = StatementKind::Do(AnonymousBlock::default()),
             b'l' if is("listen") => return Some(LISTEN),
             b'l' if is("load") => return Some(LOAD),
             b'p' if is("prepare") && !is_of_transaction(lexer.clone()) => return Some(PREPARE),
             b's' if is("set") => match settings::of_set(lexer.clone(), reported) {
                 settings::Effect::None => {}
-                settings::Effect::OfSchemas => self.kind = Kind::SearchPath,
+                settings::Effect::OfSchemas => self.kind = StatementKind::SearchPath,
                 settings::Effect::Seeds => return Some(SEED),
                 settings::Effect::Lasts => return Some(UNREPORTED_SETTING),
             },
@@ -203,14 +203,14 @@ impl<'a> Statement<'a> {
                 self.of_word(text.trim_start_matches(|byte: char| byte.is_ascii_digit()), lexer)
             }
             Token::Constant | Token::DollarQuoted
-                if matches!(self.kind, Kind::SearchPath) && settings::may_name_pg_temp(text) =>
+                if matches!(self.kind, StatementKind::SearchPath) && settings::may_name_pg_temp(text) =>
             {
                 Some(PG_TEMP)
             }
             _ => None,
         };
         if found.is_none()
-            && let Kind::Do(block) = &mut self.kind
+            && let StatementKind::Do(block) = &mut self.kind
             && block.may_last(self.previous[0], token, text)
         {
             return Some(DO);
@@ -234,7 +234,7 @@ impl<'a> Statement<'a> {
             // U&"..." and U&'...' can stand for any name.
             b'u' if is("u") && lexer.rest().starts_with("&\"") => Some(ESCAPED_NAME),
             b'u' if is("u") => {
-                (matches!(self.kind, Kind::SearchPath) && lexer.rest().starts_with("&'")).then_some(PG_TEMP)
+                (matches!(self.kind, StatementKind::SearchPath) && lexer.rest().starts_with("&'")).then_some(PG_TEMP)
             }
             _ => None,
         }
@@ -249,7 +249,7 @@ impl<'a> Statement<'a> {
             if lexer.clone().next() == Some(Token::Sign(b'.')) {
                 return Some(TEMPORARY_TABLE);
             }
-            return (!matches!(self.kind, Kind::Definition)).then_some(PG_TEMP);
+            return (!matches!(self.kind, StatementKind::Definition)).then_some(PG_TEMP);
         }
         let reason = of_function(name)?;
         let mut lexer = lexer.clone();

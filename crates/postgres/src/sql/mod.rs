@@ -20,7 +20,7 @@ pub use declared::{Declared, declared, may_begin};
 pub use effects::{Effects, Reset, ResetAt, effects, resets};
 pub use facts::{Facts, facts};
 use headrace_core::placeholders::{self, Converted, Marks};
-use headrace_core::token::Kind;
+use headrace_core::token::TokenKind;
 use headrace_core::words;
 pub(crate) use joined::{JoinableInsert, joinable_insert};
 pub use leaves::{TEMPORARY_TABLE, ends_something, is_setting, leaves, may_end, survives_discard};
@@ -33,9 +33,9 @@ pub fn may_write(sql: &str) -> bool {
     let mut lexer = Lexer::new(sql);
     let tokens = std::iter::from_fn(|| lexer.next_with_text()).map(|(token, text)| {
         let kind = match token {
-            Token::Word(_) => Kind::Word,
-            Token::Sign(byte) => Kind::Punctuation(byte),
-            _ => Kind::Quoted,
+            Token::Word(_) => TokenKind::Word,
+            Token::Sign(byte) => TokenKind::Punctuation(byte),
+            _ => TokenKind::Quoted,
         };
         (kind, text)
     });

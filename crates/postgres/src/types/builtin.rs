@@ -1,7 +1,7 @@
 //! The built-in types: what the rows of `pg_type.rs` mean.
 
 use super::pg_type::{BUILTINS, RANGES};
-use super::registry::Kind;
+use super::registry::TypeKind;
 use super::{Oid, oid};
 
 /// A built-in type.
@@ -122,24 +122,24 @@ pub enum Scalar {
 }
 
 /// The built-in type of this number.
-pub fn kind(oid: Oid) -> Option<Kind> {
+pub fn kind(oid: Oid) -> Option<TypeKind> {
     if let Some(builtin) = BUILTINS.iter().find(|b| b.oid == oid) {
-        return Some(Kind::Scalar(builtin.kind));
+        return Some(TypeKind::Scalar(builtin.kind));
     }
     if let Some(builtin) = BUILTINS.iter().find(|b| b.array != 0 && b.array == oid) {
-        return Some(Kind::Array { element: builtin.oid });
+        return Some(TypeKind::Array { element: builtin.oid });
     }
     // int2vector and oidvector travel as arrays.
     match oid {
-        oid::INT2VECTOR => return Some(Kind::Array { element: oid::INT2 }),
-        oid::OIDVECTOR => return Some(Kind::Array { element: oid::OID }),
+        oid::INT2VECTOR => return Some(TypeKind::Array { element: oid::INT2 }),
+        oid::OIDVECTOR => return Some(TypeKind::Array { element: oid::OID }),
         _ => {}
     }
     RANGES.iter().find_map(|range| match oid {
-        _ if oid == range.oid => Some(Kind::Range { subtype: range.element }),
-        _ if oid == range.array => Some(Kind::Array { element: range.oid }),
-        _ if oid == range.multirange => Some(Kind::Multirange { range: range.oid }),
-        _ if oid == range.multirange_array => Some(Kind::Array { element: range.multirange }),
+        _ if oid == range.oid => Some(TypeKind::Range { subtype: range.element }),
+        _ if oid == range.array => Some(TypeKind::Array { element: range.oid }),
+        _ if oid == range.multirange => Some(TypeKind::Multirange { range: range.oid }),
+        _ if oid == range.multirange_array => Some(TypeKind::Array { element: range.multirange }),
         _ => None,
     })
 }

@@ -5,7 +5,7 @@ use super::registry::{self, Attribute, TypeRegistry};
 use super::{Oid, oid};
 use crate::limits;
 use crate::messages::backend::Field;
-use headrace_core::column::{Column, Fraction, Kind, Native, NativeType, Part};
+use headrace_core::column::{Column, ColumnKind, Fraction, Native, NativeType, Part};
 use std::borrow::Cow;
 use std::sync::Arc;
 
@@ -57,49 +57,49 @@ pub fn columns(registry: &TypeRegistry, fields: &[Field]) -> Arc<[Column]> {
 }
 
 /// The properties of values of these types.
-pub fn kinds(registry: &TypeRegistry, oids: &[Oid]) -> Vec<Kind> {
+pub fn kinds(registry: &TypeRegistry, oids: &[Oid]) -> Vec<ColumnKind> {
     oids.iter().map(|oid| kind(registry, *oid, -1, 0)).collect()
 }
 
 /// The properties of a value of the type; it is inside `depth` other types.
-fn kind(registry: &TypeRegistry, oid: u32, modifier: i32, depth: usize) -> Kind {
+fn kind(registry: &TypeRegistry, oid: u32, modifier: i32, depth: usize) -> ColumnKind {
     if registry.custom(oid).is_some() {
-        return Kind::Other(registry.name(oid).into());
+        return ColumnKind::Other(registry.name(oid).into());
     }
     if depth > limits::NESTING {
-        return Kind::Text;
+        return ColumnKind::Text;
     }
     let inner = |oid, modifier| kind(registry, oid, modifier, depth + 1);
     match registry.kind(oid) {
-        registry::Kind::Scalar(kind) if registry.wants_text(kind) => Kind::Text,
-        registry::Kind::Scalar(kind) => scalar(kind, oid, modifier),
-        registry::Kind::Array { element } => Kind::List(inner(element, modifier).into()),
-        registry::Kind::Range { subtype } => Kind::Range(inner(subtype, -1).into()),
-        registry::Kind::Multirange { range } => match inner(range, -1) {
-            Kind::Range(bound) => Kind::Multirange(bound),
-            other => Kind::Multirange(other.into()),
+        registry::TypeKind::Scalar(kind) if registry.wants_text(kind) => ColumnKind::Text,
+        registry::TypeKind::Scalar(kind) => scalar(kind, oid, modifier),
+        registry::TypeKind::Array { element } => ColumnKind::List(inner(element, modifier).into()),
+        registry::TypeKind::Range { subtype } => ColumnKind::Range(inner(subtype, -1).into()),
+        registry::TypeKind::Multirange { range } => match inner(range, -1) {
+            ColumnKind::Range(bound) => ColumnKind::Multirange(bound),
+            other => ColumnKind::Multirange(other.into()),
         },
-        registry::Kind::Composite { fields } => {
+        registry::TypeKind::Composite { fields } => {
             let attribute = |field: &Attribute| (field.name.as_str().into(), inner(field.oid, field.modifier));
-            Kind::Record(fields.iter().map(attribute).collect())
+            ColumnKind::Record(fields.iter().map(attribute).collect())
         }
         // The server describes a column of a domain by the modifier of the base, and an item or attribute without one.
-        registry::Kind::Domain { base, modifier: own } => inner(base, if own < 0 { modifier } else { own }),
-        registry::Kind::Enum | registry::Kind::Unknown => Kind::Text,
+        registry::TypeKind::Domain { base, modifier: own } => inner(base, if own < 0 { modifier } else { own }),
+        registry::TypeKind::Enum | registry::TypeKind::Unknown => ColumnKind::Text,
     }
 }
 
-fn scalar(scalar: Scalar, oid: u32, modifier: i32) -> Kind {
-    let int = |bits, signed| Kind::Int { bits, signed };
+fn scalar(scalar: Scalar, oid: u32, modifier: i32) -> ColumnKind {
+    let int = |bits, signed| ColumnKind::Int { bits, signed };
     match scalar {
-        Scalar::Bool => Kind::Bool,
+        Scalar::Bool => ColumnKind::Bool,
         Scalar::Int2 => int(16, true),
         Scalar::Int4 => int(32, true),
         Scalar::Int8 => int(64, true),
         Scalar::Oid => int(32, false),
         Scalar::UInt8 => int(64, false),
-        Scalar::Float4 => Kind::Float { bits: 32 },
-        Scalar::Float8 => Kind::Float { bits: 64 },
+        Scalar::Float4 => ColumnKind::Float { bits: 32 },
+        Scalar::Float8 => ColumnKind::Float { bits: 64 },
         Scalar::Numeric => numeric(modifier),
         Scalar::Text
         | Scalar::AsText
@@ -107,34 +107,34 @@ fn scalar(scalar: Scalar, oid: u32, modifier: i32) -> Kind {
         | Scalar::MacAddr
         | Scalar::Hstore
         | Scalar::Versioned
-        | Scalar::SparseVector => Kind::Text,
-        Scalar::Vector | Scalar::HalfVector => Kind::List(Kind::Float { bits: 32 }.into()),
-        Scalar::Bytea | Scalar::Geometry => Kind::Bytes,
-        Scalar::Date => Kind::Date,
-        Scalar::Time => Kind::Time(fraction(modifier)),
-        Scalar::TimeTz => Kind::TimeTz(fraction(modifier)),
-        Scalar::Timestamp => Kind::Timestamp(fraction(modifier)),
-        Scalar::TimestampTz => Kind::TimestampTz(fraction(modifier)),
+        | Scalar::SparseVector => ColumnKind::Text,
+        Scalar::Vector | Scalar::HalfVector => ColumnKind::List(ColumnKind::Float { bits: 32 }.into()),
+        Scalar::Bytea | Scalar::Geometry => ColumnKind::Bytes,
+        Scalar::Date => ColumnKind::Date,
+        Scalar::Time => ColumnKind::Time(fraction(modifier)),
+        Scalar::TimeTz => ColumnKind::TimeTz(fraction(modifier)),
+        Scalar::Timestamp => ColumnKind::Timestamp(fraction(modifier)),
+        Scalar::TimestampTz => ColumnKind::TimestampTz(fraction(modifier)),
         Scalar::Interval => interval(modifier),
-        Scalar::Uuid => Kind::Uuid,
-        Scalar::Json | Scalar::Jsonb => Kind::Json,
-        Scalar::Inet => Kind::Inet,
-        Scalar::Bits => Kind::Bits,
-        Scalar::Void => Kind::Null,
-        Scalar::Record => Kind::Record([].into()),
+        Scalar::Uuid => ColumnKind::Uuid,
+        Scalar::Json | Scalar::Jsonb => ColumnKind::Json,
+        Scalar::Inet => ColumnKind::Inet,
+        Scalar::Bits => ColumnKind::Bits,
+        Scalar::Void => ColumnKind::Null,
+        Scalar::Record => ColumnKind::Record([].into()),
         Scalar::Point
         | Scalar::Line
         | Scalar::LineSegment
         | Scalar::Box
         | Scalar::Path
         | Scalar::Polygon
-        | Scalar::Circle => Kind::Other(builtin::name(oid).unwrap_or_default().into()),
+        | Scalar::Circle => ColumnKind::Other(builtin::name(oid).unwrap_or_default().into()),
     }
 }
 
-fn numeric(modifier: i32) -> Kind {
+fn numeric(modifier: i32) -> ColumnKind {
     let (precision, scale) = precision_and_scale(oid::NUMERIC, modifier).unzip();
-    Kind::Decimal { precision, scale }
+    ColumnKind::Decimal { precision, scale }
 }
 
 /// The precision and scale of a numeric column, if they are fixed.
@@ -157,7 +157,7 @@ fn fraction(modifier: i32) -> Fraction {
 }
 
 /// PostgreSQL: `INTERVAL_TYPMOD`: the fields of the type as bits, above the digits of the fraction.
-fn interval(modifier: i32) -> Kind {
+fn interval(modifier: i32) -> ColumnKind {
     const PARTS: [(i32, Part); 6] = [
         (1 << 2, Part::Year),
         (1 << 1, Part::Month),
@@ -172,7 +172,7 @@ fn interval(modifier: i32) -> Kind {
         _ if last != Part::Second => Fraction::NONE,
         digits => u8::try_from(digits).map_or(Fraction::MICROS, Fraction::new),
     };
-    Kind::Interval { first, last, fraction }
+    ColumnKind::Interval { first, last, fraction }
 }
 
 #[cfg(test)]
@@ -180,48 +180,48 @@ mod tests {
     use super::*;
     use crate::types::registry::UserType;
 
-    const INT: Kind = Kind::Int { bits: 32, signed: true };
+    const INT: ColumnKind = ColumnKind::Int { bits: 32, signed: true };
 
     #[test]
     fn each_type_has_a_kind_with_what_its_modifier_says() {
-        let decimal = |precision, scale| Kind::Decimal { precision: Some(precision), scale: Some(scale) };
-        let interval = |first, last, fraction| Kind::Interval { first, last, fraction: Fraction::new(fraction) };
+        let decimal = |precision, scale| ColumnKind::Decimal { precision: Some(precision), scale: Some(scale) };
+        let interval = |first, last, fraction| ColumnKind::Interval { first, last, fraction: Fraction::new(fraction) };
         for (oid, modifier, expected) in [
-            (16, -1, Kind::Bool),
-            (21, -1, Kind::Int { bits: 16, signed: true }),
-            (26, -1, Kind::Int { bits: 32, signed: false }),
-            (5069, -1, Kind::Int { bits: 64, signed: false }),
-            (700, -1, Kind::Float { bits: 32 }),
-            (1700, -1, Kind::Decimal { precision: None, scale: None }),
+            (16, -1, ColumnKind::Bool),
+            (21, -1, ColumnKind::Int { bits: 16, signed: true }),
+            (26, -1, ColumnKind::Int { bits: 32, signed: false }),
+            (5069, -1, ColumnKind::Int { bits: 64, signed: false }),
+            (700, -1, ColumnKind::Float { bits: 32 }),
+            (1700, -1, ColumnKind::Decimal { precision: None, scale: None }),
             (1700, (10 << 16 | 2) + 4, decimal(10, 2)),
             (1700, (1000 << 16) + 4, decimal(1000, 0)),
             (1700, (3 << 16 | 0x7fe) + 4, decimal(3, -2)),
             (1700, (2 << 16 | 5) + 4, decimal(2, 5)),
-            (1043, 24, Kind::Text),
-            (790, -1, Kind::Text),
-            (17, -1, Kind::Bytes),
-            (1083, 3, Kind::Time(Fraction::new(3))),
-            (1266, -1, Kind::TimeTz(Fraction::MICROS)),
-            (1114, 0, Kind::Timestamp(Fraction::NONE)),
-            (1184, -1, Kind::TimestampTz(Fraction::MICROS)),
+            (1043, 24, ColumnKind::Text),
+            (790, -1, ColumnKind::Text),
+            (17, -1, ColumnKind::Bytes),
+            (1083, 3, ColumnKind::Time(Fraction::new(3))),
+            (1266, -1, ColumnKind::TimeTz(Fraction::MICROS)),
+            (1114, 0, ColumnKind::Timestamp(Fraction::NONE)),
+            (1184, -1, ColumnKind::TimestampTz(Fraction::MICROS)),
             (1186, -1, interval(Part::Year, Part::Second, 6)),
             (1186, 0x7fff << 16 | 3, interval(Part::Year, Part::Second, 3)),
             (1186, (1 << 2 | 1 << 1) << 16 | 0xffff, interval(Part::Year, Part::Month, 0)),
             (1186, (1 << 3 | 1 << 10 | 1 << 11 | 1 << 12) << 16 | 2, interval(Part::Day, Part::Second, 2)),
             (1186, 1 << 26 | 0xffff, interval(Part::Hour, Part::Hour, 0)),
-            (2950, -1, Kind::Uuid),
-            (3802, -1, Kind::Json),
-            (650, -1, Kind::Inet),
-            (1562, -1, Kind::Bits),
-            (2278, -1, Kind::Null),
-            (2249, -1, Kind::Record([].into())),
-            (600, -1, Kind::Other("point".into())),
-            (1231, (10 << 16 | 2) + 4, Kind::List(decimal(10, 2).into())),
-            (3904, -1, Kind::Range(INT.into())),
-            (4451, -1, Kind::Multirange(INT.into())),
-            (6150, -1, Kind::List(Kind::Multirange(INT.into()).into())),
-            (22, -1, Kind::List(Kind::Int { bits: 16, signed: true }.into())),
-            (99_999, -1, Kind::Text),
+            (2950, -1, ColumnKind::Uuid),
+            (3802, -1, ColumnKind::Json),
+            (650, -1, ColumnKind::Inet),
+            (1562, -1, ColumnKind::Bits),
+            (2278, -1, ColumnKind::Null),
+            (2249, -1, ColumnKind::Record([].into())),
+            (600, -1, ColumnKind::Other("point".into())),
+            (1231, (10 << 16 | 2) + 4, ColumnKind::List(decimal(10, 2).into())),
+            (3904, -1, ColumnKind::Range(INT.into())),
+            (4451, -1, ColumnKind::Multirange(INT.into())),
+            (6150, -1, ColumnKind::List(ColumnKind::Multirange(INT.into()).into())),
+            (22, -1, ColumnKind::List(ColumnKind::Int { bits: 16, signed: true }.into())),
+            (99_999, -1, ColumnKind::Text),
         ] {
             assert_eq!(kind(&TypeRegistry::default(), oid, modifier, 0), expected, "{oid} {modifier}");
         }
@@ -231,39 +231,42 @@ mod tests {
     fn types_of_the_user_are_what_they_are_built_from() {
         let mut registry = TypeRegistry::default();
         let mut add = |oid, name: &str, kind| registry.register(oid, UserType { name: name.into(), kind });
-        add(20_001, "mood", registry::Kind::Enum);
+        add(20_001, "mood", registry::TypeKind::Enum);
         let attribute = |name: &str, oid, modifier| Attribute { name: name.into(), oid, modifier };
-        add(20_002, "positive", registry::Kind::Domain { base: 23, modifier: -1 });
+        add(20_002, "positive", registry::TypeKind::Domain { base: 23, modifier: -1 });
         let fields = [attribute("a", 23, -1), attribute("b", 20_001, -1)].into();
-        add(20_003, "pair", registry::Kind::Composite { fields });
-        add(20_004, "pair[]", registry::Kind::Array { element: 20_003 });
-        add(20_005, "loop", registry::Kind::Domain { base: 20_005, modifier: -1 });
+        add(20_003, "pair", registry::TypeKind::Composite { fields });
+        add(20_004, "pair[]", registry::TypeKind::Array { element: 20_003 });
+        add(20_005, "loop", registry::TypeKind::Domain { base: 20_005, modifier: -1 });
         let price = (10 << 16 | 2) + 4;
-        add(20_006, "price", registry::Kind::Domain { base: oid::NUMERIC, modifier: price });
-        add(20_007, "price[]", registry::Kind::Array { element: 20_006 });
+        add(20_006, "price", registry::TypeKind::Domain { base: oid::NUMERIC, modifier: price });
+        add(20_007, "price[]", registry::TypeKind::Array { element: 20_006 });
         let fields = [attribute("at", 1114, 0), attribute("price", 20_006, -1), attribute("cost", 1231, price)].into();
-        add(20_008, "offer", registry::Kind::Composite { fields });
-        add(20_009, "cheap", registry::Kind::Domain { base: 20_006, modifier: -1 });
-        add(20_010, "vector", registry::Kind::Scalar(Scalar::Vector));
-        add(20_011, "hstore", registry::Kind::Scalar(Scalar::Hstore));
+        add(20_008, "offer", registry::TypeKind::Composite { fields });
+        add(20_009, "cheap", registry::TypeKind::Domain { base: 20_006, modifier: -1 });
+        add(20_010, "vector", registry::TypeKind::Scalar(Scalar::Vector));
+        add(20_011, "hstore", registry::TypeKind::Scalar(Scalar::Hstore));
         registry.set_custom([(25, false)].into());
-        let pair = Kind::Record([("a".into(), INT), ("b".into(), Kind::Text)].into());
-        let price = Kind::Decimal { precision: Some(10), scale: Some(2) };
-        let cost = Kind::List(price.clone().into());
-        let at = Kind::Timestamp(Fraction::NONE);
+        let pair = ColumnKind::Record([("a".into(), INT), ("b".into(), ColumnKind::Text)].into());
+        let price = ColumnKind::Decimal { precision: Some(10), scale: Some(2) };
+        let cost = ColumnKind::List(price.clone().into());
+        let at = ColumnKind::Timestamp(Fraction::NONE);
         for (oid, expected) in [
-            (20_001, Kind::Text),
+            (20_001, ColumnKind::Text),
             (20_002, INT),
             (20_003, pair.clone()),
-            (20_004, Kind::List(pair.into())),
-            (20_005, Kind::Text),
+            (20_004, ColumnKind::List(pair.into())),
+            (20_005, ColumnKind::Text),
             (20_006, price.clone()),
             (20_007, cost.clone()),
-            (20_008, Kind::Record([("at".into(), at), ("price".into(), price.clone()), ("cost".into(), cost)].into())),
+            (
+                20_008,
+                ColumnKind::Record([("at".into(), at), ("price".into(), price.clone()), ("cost".into(), cost)].into()),
+            ),
             (20_009, price),
-            (20_010, Kind::List(Kind::Float { bits: 32 }.into())),
-            (20_011, Kind::Text),
-            (25, Kind::Other("text".into())),
+            (20_010, ColumnKind::List(ColumnKind::Float { bits: 32 }.into())),
+            (20_011, ColumnKind::Text),
+            (25, ColumnKind::Other("text".into())),
         ] {
             assert_eq!(kind(&registry, oid, -1, 0), expected, "{oid}");
         }

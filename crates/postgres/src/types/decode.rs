@@ -1,7 +1,7 @@
 //! Binary values into sinks: the hot loop of every fetch.
 
 use super::builtin::Scalar;
-use super::registry::{Kind, TypeRegistry};
+use super::registry::{TypeKind, TypeRegistry};
 use super::scalars::scalar_value;
 use super::text::{self, Styled};
 use super::{Format, Oid, oid};
@@ -124,22 +124,22 @@ impl Decoder {
         }
         let inner = |oid| Self::binary(registry, oid, depth + 1).map(Box::new);
         Some(match registry.kind(oid) {
-            Kind::Scalar(Scalar::AsText) | Kind::Unknown => return None,
-            Kind::Scalar(scalar) if registry.wants_text(scalar) => return None,
-            Kind::Scalar(Scalar::Record) => {
+            TypeKind::Scalar(Scalar::AsText) | TypeKind::Unknown => return None,
+            TypeKind::Scalar(scalar) if registry.wants_text(scalar) => return None,
+            TypeKind::Scalar(Scalar::Record) => {
                 // Attributes may be of any type, those without binary form included; the server would then fail.
                 Decoder::Record(Box::new(registry.clone()))
             }
-            Kind::Scalar(scalar) => Decoder::Scalar(scalar),
-            Kind::Enum => Decoder::Scalar(Scalar::Text),
-            Kind::Domain { base, .. } => Self::binary(registry, base, depth + 1)?,
-            Kind::Array { element } => {
+            TypeKind::Scalar(scalar) => Decoder::Scalar(scalar),
+            TypeKind::Enum => Decoder::Scalar(Scalar::Text),
+            TypeKind::Domain { base, .. } => Self::binary(registry, base, depth + 1)?,
+            TypeKind::Array { element } => {
                 let decoder = *inner(element)?;
                 Decoder::Array(Box::new(ArrayPlan { element, decoder, registry: registry.clone() }))
             }
-            Kind::Range { subtype } => Decoder::Range(inner(subtype)?),
-            Kind::Multirange { range } => Decoder::Multirange(inner(range)?),
-            Kind::Composite { fields } => {
+            TypeKind::Range { subtype } => Decoder::Range(inner(subtype)?),
+            TypeKind::Multirange { range } => Decoder::Multirange(inner(range)?),
+            TypeKind::Composite { fields } => {
                 let attributes: Option<Vec<_>> = fields
                     .iter()
                     .map(|field| Some((field.oid, Self::binary(registry, field.oid, depth + 1)?)))
@@ -161,7 +161,9 @@ impl Decoder {
             // For these types the two forms are the same.
             Some(true) => {
                 return match kind {
-                    Kind::Enum | Kind::Scalar(Scalar::Text | Scalar::Json) => Decoder::Custom { oid, binary: true },
+                    TypeKind::Enum | TypeKind::Scalar(Scalar::Text | Scalar::Json) => {
+                        Decoder::Custom { oid, binary: true }
+                    }
                     _ => Decoder::OnlyBinary(registry.name(oid)),
                 };
             }
@@ -170,25 +172,25 @@ impl Decoder {
         }
         let inner = |oid| Box::new(Self::text(registry, oid, depth + 1));
         match kind {
-            Kind::Scalar(Scalar::Record) => Decoder::OnlyBinary(registry.name(oid)),
-            Kind::Scalar(Scalar::AsText) => Decoder::AsText,
-            Kind::Scalar(scalar) if registry.wants_text(scalar) => Decoder::AsText,
-            Kind::Scalar(Scalar::Inet) if oid == oid::CIDR => Decoder::ParseStyled(Styled::Cidr),
-            Kind::Scalar(scalar @ (Scalar::Date | Scalar::Timestamp | Scalar::TimestampTz)) => {
+            TypeKind::Scalar(Scalar::Record) => Decoder::OnlyBinary(registry.name(oid)),
+            TypeKind::Scalar(Scalar::AsText) => Decoder::AsText,
+            TypeKind::Scalar(scalar) if registry.wants_text(scalar) => Decoder::AsText,
+            TypeKind::Scalar(Scalar::Inet) if oid == oid::CIDR => Decoder::ParseStyled(Styled::Cidr),
+            TypeKind::Scalar(scalar @ (Scalar::Date | Scalar::Timestamp | Scalar::TimestampTz)) => {
                 Decoder::ParseStyled(Styled::Date(scalar, registry.date_order))
             }
-            Kind::Scalar(scalar) => Decoder::Parse(scalar),
-            Kind::Domain { base, .. } => Self::text(registry, base, depth + 1),
-            Kind::Array { .. } if oid::VECTORS.contains(&oid) => Decoder::ParseVector,
-            Kind::Array { element } => Decoder::ParseArray(inner(element), registry.separator(element)),
-            Kind::Range { subtype } => Decoder::ParseRange(inner(subtype)),
-            Kind::Multirange { range } => Decoder::ParseMultirange(inner(range)),
-            Kind::Composite { fields } => {
+            TypeKind::Scalar(scalar) => Decoder::Parse(scalar),
+            TypeKind::Domain { base, .. } => Self::text(registry, base, depth + 1),
+            TypeKind::Array { .. } if oid::VECTORS.contains(&oid) => Decoder::ParseVector,
+            TypeKind::Array { element } => Decoder::ParseArray(inner(element), registry.separator(element)),
+            TypeKind::Range { subtype } => Decoder::ParseRange(inner(subtype)),
+            TypeKind::Multirange { range } => Decoder::ParseMultirange(inner(range)),
+            TypeKind::Composite { fields } => {
                 let attributes =
                     fields.iter().map(|field| (field.oid, Self::text(registry, field.oid, depth + 1))).collect();
                 Decoder::ParseComposite(CompositePlan::new(registry, oid, attributes))
             }
-            Kind::Enum | Kind::Unknown => Decoder::AsText,
+            TypeKind::Enum | TypeKind::Unknown => Decoder::AsText,
         }
     }
 
@@ -297,7 +299,7 @@ fn named_by_itself<S: Sink>(registry: &TypeRegistry, oid: Oid, value: Option<&[u
         return decoder.decode(value, sink);
     }
     // Of a type that was never looked up nothing better is known than its bytes: an enumeration, a kind of text.
-    if registry.kind(oid) == Kind::Unknown && text::is_plain(value) {
+    if registry.kind(oid) == TypeKind::Unknown && text::is_plain(value) {
         return sink.text(value);
     }
     sink.invalid(&format!(

@@ -30,7 +30,7 @@ pub use decode::{Decoder, decode_row, find_cells};
 pub use encode::Encoder;
 pub use hint::{hint, hint_of, time_hint};
 pub use introspect::{introspection_query, introspection_query_after};
-pub use registry::{Kind, TypeRegistry, UserType};
+pub use registry::{TypeKind, TypeRegistry, UserType};
 pub use sql_literal::write_literal;
 pub use text::DateOrder;
 

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The structure of a type.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Kind {
+pub enum TypeKind {
     /// A built-in scalar, or one of an extension.
     Scalar(Scalar),
     /// An array.
@@ -57,14 +57,14 @@ pub struct Attribute {
     pub modifier: i32,
 }
 
-impl Kind {
+impl TypeKind {
     /// The type that it is built from, if there is exactly one.
     fn inner(&self) -> Option<Oid> {
         match *self {
-            Kind::Array { element: inner }
-            | Kind::Range { subtype: inner }
-            | Kind::Multirange { range: inner }
-            | Kind::Domain { base: inner, .. } => Some(inner),
+            TypeKind::Array { element: inner }
+            | TypeKind::Range { subtype: inner }
+            | TypeKind::Multirange { range: inner }
+            | TypeKind::Domain { base: inner, .. } => Some(inner),
             _ => None,
         }
     }
@@ -76,7 +76,7 @@ pub struct UserType {
     /// Its name.
     pub name: String,
     /// Its structure.
-    pub kind: Kind,
+    pub kind: TypeKind,
 }
 
 /// The types of a connection. Plans that look types up while they decode have a copy, which shares all data.
@@ -101,8 +101,8 @@ const FIRST_USER_OID: Oid = 10_000;
 
 impl TypeRegistry {
     /// The structure of a type, `Unknown` if it was not looked up.
-    pub fn kind(&self, oid: Oid) -> Kind {
-        builtin::kind(oid).or_else(|| self.types.get(&oid).map(|t| t.kind.clone())).unwrap_or(Kind::Unknown)
+    pub fn kind(&self, oid: Oid) -> TypeKind {
+        builtin::kind(oid).or_else(|| self.types.get(&oid).map(|t| t.kind.clone())).unwrap_or(TypeKind::Unknown)
     }
 
     /// Returns true if values of such a type are received as text because the program wants it.
@@ -112,7 +112,7 @@ impl TypeRegistry {
 
     /// The name of a type, or its OID if it has none.
     pub fn name(&self, oid: Oid) -> String {
-        if let Kind::Array { element } = self.kind(oid) {
+        if let TypeKind::Array { element } = self.kind(oid) {
             return format!("{}[]", self.name(element));
         }
         builtin::name(oid)
@@ -169,7 +169,7 @@ impl TypeRegistry {
     pub fn has_composite(&self, mut oid: Oid) -> bool {
         for _ in 0..=limits::NESTING {
             match self.kind(oid) {
-                Kind::Composite { .. } => return true,
+                TypeKind::Composite { .. } => return true,
                 kind => match kind.inner() {
                     Some(inner) => oid = inner,
                     None => return false,
@@ -189,7 +189,7 @@ impl TypeRegistry {
         let inner = |oid: Oid| depth == 0 || self.agrees_within(other, oid, depth - 1);
         kind == other.kind(oid)
             && match &kind {
-                Kind::Composite { fields } => fields.iter().all(|field| inner(field.oid)),
+                TypeKind::Composite { fields } => fields.iter().all(|field| inner(field.oid)),
                 kind => kind.inner().is_none_or(inner),
             }
     }
@@ -243,13 +243,15 @@ impl TypeRegistry {
         }
         let related = || related.and_then(|text| text.parse().ok()).unwrap_or(0);
         let kind = match kind {
-            "a" => Kind::Array { element: related() },
-            "d" => Kind::Domain { base: related(), modifier: fields.and_then(|text| text.parse().ok()).unwrap_or(-1) },
-            "e" => Kind::Enum,
-            "r" => Kind::Range { subtype: related() },
-            "m" => Kind::Multirange { range: related() },
-            "c" => Kind::Composite { fields: composite(fields.unwrap_or("")) },
-            receiver => extension::by_receiver(receiver).map_or(Kind::Unknown, Kind::Scalar),
+            "a" => TypeKind::Array { element: related() },
+            "d" => {
+                TypeKind::Domain { base: related(), modifier: fields.and_then(|text| text.parse().ok()).unwrap_or(-1) }
+            }
+            "e" => TypeKind::Enum,
+            "r" => TypeKind::Range { subtype: related() },
+            "m" => TypeKind::Multirange { range: related() },
+            "c" => TypeKind::Composite { fields: composite(fields.unwrap_or("")) },
+            receiver => extension::by_receiver(receiver).map_or(TypeKind::Unknown, TypeKind::Scalar),
         };
         let changed = self.types.get(&oid).is_some_and(|known| known.kind != kind);
         self.register(oid, UserType { name: name.to_owned(), kind });

@@ -6,7 +6,7 @@ use crate::engine::Dialect;
 use crate::errors::{self, ClientError};
 use crate::params::PyValue;
 use crate::query::Query;
-use headrace_core::column::Kind;
+use headrace_core::column::ColumnKind;
 use headrace_core::{Column, Mismatch, ValueKind};
 use headrace_drivers::Database;
 use headrace_drivers::protocols::informix;
@@ -72,7 +72,7 @@ impl Dialect for Informix {
         };
         let number = type_word & 0xff;
         let (precision, scale) = match (number, &column.kind) {
-            (code::DECIMAL | code::MONEY, Kind::Decimal { precision, scale }) => (*precision, *scale),
+            (code::DECIMAL | code::MONEY, ColumnKind::Decimal { precision, scale }) => (*precision, *scale),
             _ => (None, None),
         };
         let size = types::size(*type_word, *length);

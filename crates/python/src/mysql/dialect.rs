@@ -6,7 +6,7 @@ use crate::engine::Dialect;
 use crate::errors::{self, ClientError};
 use crate::params::PyValue;
 use crate::query::Query;
-use headrace_core::column::Kind;
+use headrace_core::column::ColumnKind;
 use headrace_core::{Column, Mismatch, ValueKind};
 use headrace_drivers::Database;
 use headrace_drivers::protocols::mysql;
@@ -78,7 +78,7 @@ impl Dialect for MySql {
             return Err(columns::foreign(py));
         };
         let precision = match column.kind {
-            Kind::Decimal { precision, .. } => precision,
+            ColumnKind::Decimal { precision, .. } => precision,
             _ => None,
         };
         let (name, type_name, table) = (&*column.name, &**type_name, &**table);

@@ -21,7 +21,7 @@ use dialect::Postgres;
 pub use dialect::convert;
 use headrace_drivers::protocols::postgres::limits;
 use headrace_drivers::protocols::postgres::machine::{self, Cursor, Execute, Portal, PortalId, Prepare, Request, Rows};
-use headrace_drivers::protocols::postgres::types::{self, Kind, Oid, UserType};
+use headrace_drivers::protocols::postgres::types::{self, Oid, TypeKind, UserType};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 use std::collections::HashMap;
@@ -334,7 +334,7 @@ impl PostgresWire {
             .machine
             .of::<Postgres>(py)?
             .registry_mut()
-            .register(oid, UserType { name, kind: Kind::Enum });
+            .register(oid, UserType { name, kind: TypeKind::Enum });
         Ok(())
     }
 

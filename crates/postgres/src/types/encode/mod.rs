@@ -6,7 +6,7 @@ mod text;
 
 use super::builtin::Scalar;
 use super::numeric::NotWhole;
-use super::registry::{Kind, TypeRegistry};
+use super::registry::{TypeKind, TypeRegistry};
 use super::{DIMENSIONS, EPOCH_DAYS, EPOCH_MICROS, Format, Oid, literal, numeric, oid};
 use crate::limits;
 use headrace_core::{Mismatch, Value, ValueKind};
@@ -47,17 +47,17 @@ impl Encoder {
         let inner = |oid| Box::new(Self::nested(registry, oid, depth + 1));
         let form = match registry.kind(oid) {
             _ if depth > limits::NESTING => Form::AsText,
-            Kind::Scalar(Scalar::AsText | Scalar::Void | Scalar::Record | Scalar::MacAddr) | Kind::Unknown => {
+            TypeKind::Scalar(Scalar::AsText | Scalar::Void | Scalar::Record | Scalar::MacAddr) | TypeKind::Unknown => {
                 Form::AsText
             }
-            Kind::Scalar(scalar) => Form::Scalar(scalar),
-            Kind::Enum => Form::Scalar(Scalar::Text),
-            Kind::Domain { base, .. } => return Self { oid, ..Self::nested(registry, base, depth + 1) },
-            Kind::Array { element } if oid::VECTORS.contains(&oid) => Form::Vector(inner(element)),
-            Kind::Array { element } => Form::Array(inner(element), registry.separator(element)),
-            Kind::Range { subtype } => Form::Range(inner(subtype)),
-            Kind::Multirange { range } => Form::Multirange(inner(range)),
-            Kind::Composite { fields } => Form::Composite(
+            TypeKind::Scalar(scalar) => Form::Scalar(scalar),
+            TypeKind::Enum => Form::Scalar(Scalar::Text),
+            TypeKind::Domain { base, .. } => return Self { oid, ..Self::nested(registry, base, depth + 1) },
+            TypeKind::Array { element } if oid::VECTORS.contains(&oid) => Form::Vector(inner(element)),
+            TypeKind::Array { element } => Form::Array(inner(element), registry.separator(element)),
+            TypeKind::Range { subtype } => Form::Range(inner(subtype)),
+            TypeKind::Multirange { range } => Form::Multirange(inner(range)),
+            TypeKind::Composite { fields } => Form::Composite(
                 fields.iter().map(|field| (field.name.clone(), Self::nested(registry, field.oid, depth + 1))).collect(),
             ),
         };
