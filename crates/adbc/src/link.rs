@@ -5,7 +5,7 @@ use crate::call::{Reply, Take};
 use crate::databases::{Dialect, Length, Zone};
 use crate::error::{cancelled, failed_transaction, inherited, of, state, unsupported};
 use crate::ingest::{Ingest, Instants, Mode, Plan, Replaced, Step, check_types, dependence, fixed_offset, instants};
-use crate::session::{Ask, BlockingSession, Cancel, Rows};
+use crate::session::{Ask, BlockingSession, BoundRows, Cancel};
 use crate::table::Table;
 use adbc_core::error::{Error, Result, Status};
 use arrow_array::RecordBatch;
@@ -118,7 +118,8 @@ impl Link {
     /// It has failed, or another result is being read.
     pub fn execute(&self, sql: &Arc<str>, bound: Option<Bound>, options: Options) -> Result<Arc<Reply>> {
         self.cancel.begin();
-        let executed = self.hold().and_then(|mut core| core.execute(sql, bound, Rows::Many, options, Take::Batches));
+        let executed =
+            self.hold().and_then(|mut core| core.execute(sql, bound, BoundRows::Many, options, Take::Batches));
         if !executed.as_ref().is_ok_and(|reply| !reply.is_over()) {
             self.cancel.end();
         }
@@ -130,7 +131,7 @@ impl Link {
     /// # Errors
     /// As [`Link::execute`].
     pub fn update(&self, sql: &Arc<str>, bound: Option<Bound>) -> Result<Option<u64>> {
-        self.running(|core| core.update(sql, bound, Rows::Many))
+        self.running(|core| core.update(sql, bound, BoundRows::Many))
     }
 
     /// Makes a table if that is wanted, and inserts rows of a schema; returns their number. `bound` makes them, whose
@@ -206,20 +207,20 @@ impl Core {
         &mut self,
         sql: &Arc<str>,
         bound: Option<Bound>,
-        many: Rows,
+        many: BoundRows,
         options: Options,
         take: Take,
     ) -> Result<Arc<Reply>> {
         self.begin()?;
-        let mut rows = Rows::One;
+        let mut rows = BoundRows::One;
         // The source of a stream may take its time.
         let mut bound = bound.map(|bound| bound.until(self.cancel.clone()));
         if let Some(bound) = &mut bound {
             // The row of a query has the types of its values, as a row of Python has; those of an update, of which there
             // may be any number, have the types of what they are for.
-            if many == Rows::Many && bound.is_one().map_err(|error| error.into_error(None))? {
+            if many == BoundRows::Many && bound.is_one().map_err(|error| error.into_error(None))? {
                 bound.advance().map_err(|error| error.into_error(Some(0)))?;
-                rows = if take == Take::Nothing { Rows::OneOfMany } else { Rows::One };
+                rows = if take == Take::Nothing { BoundRows::OneOfMany } else { BoundRows::One };
             } else {
                 rows = many;
             }
@@ -233,7 +234,7 @@ impl Core {
         Ok(reply)
     }
 
-    fn update(&mut self, sql: &Arc<str>, bound: Option<Bound>, many: Rows) -> Result<Option<u64>> {
+    fn update(&mut self, sql: &Arc<str>, bound: Option<Bound>, many: BoundRows) -> Result<Option<u64>> {
         let reply = self.execute(sql, bound, many, Options::default(), Take::Nothing)?;
         reply.check()?;
         Ok(reply.affected())
@@ -408,7 +409,7 @@ impl Core {
             // What is undone is not to be cancelled. The error of the ingestion is the one to report.
             self.cancel.take();
             for undo in undos.into_iter().rev() {
-                let _ = self.update(&undo.into(), None, Rows::One);
+                let _ = self.update(&undo.into(), None, BoundRows::One);
             }
         }
         ingested
@@ -416,7 +417,7 @@ impl Core {
 
     fn steps<'a>(&mut self, steps: &'a [Step], undos: &mut Vec<&'a str>) -> Result<()> {
         steps.iter().try_for_each(|step| {
-            self.update(&step.sql.as_str().into(), None, Rows::One)?;
+            self.update(&step.sql.as_str().into(), None, BoundRows::One)?;
             match step.undo.as_deref() {
                 Some(undo) => undos.push(undo),
                 None => undos.clear(),
@@ -427,9 +428,11 @@ impl Core {
 
     fn insert(&mut self, plan: &Plan, bound: Bound) -> Result<Option<u64>> {
         let insert = plan.insert.as_str().into();
-        let Instants::InUtc([utc, back]) = plan.instants else { return self.update(&insert, Some(bound), Rows::Bulk) };
+        let Instants::InUtc([utc, back]) = plan.instants else {
+            return self.update(&insert, Some(bound), BoundRows::Bulk);
+        };
         self.command(utc)?;
-        let inserted = self.update(&insert, Some(bound), Rows::Bulk);
+        let inserted = self.update(&insert, Some(bound), BoundRows::Bulk);
         // The session has its time zone again also after what was cancelled.
         let was_cancelled = self.cancel.take();
         let restored = self.command(back);
@@ -490,7 +493,7 @@ impl Core {
     }
 
     fn whole(&mut self, sql: &str, options: Options) -> Result<Arc<Reply>> {
-        let reply = self.execute(&sql.into(), None, Rows::One, options, Take::All)?;
+        let reply = self.execute(&sql.into(), None, BoundRows::One, options, Take::All)?;
         self.session.drive(&reply, &mut || reply.is_over())?;
         self.reading = None;
         Ok(reply)
@@ -527,7 +530,7 @@ impl Core {
     pub fn command(&mut self, sql: &str) -> Result<()> {
         self.check_free()?;
         let reply = Reply::new(Options::default(), Take::Nothing);
-        self.submit(&Ask::Execute { sql: sql.into(), rows: Rows::One }, None, &reply)?;
+        self.submit(&Ask::Execute { sql: sql.into(), rows: BoundRows::One }, None, &reply)?;
         reply.check()
     }
 

@@ -19,7 +19,7 @@ use std::time::Instant;
 
 /// How many rows of parameters a statement has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rows {
+pub enum BoundRows {
     /// One, or none. Its parameters have the types of their values.
     One,
     /// One, of a statement that may be executed for any number of rows: its parameters have the types that those of many
@@ -39,7 +39,7 @@ pub enum Ask {
         /// The statement, with the server's own placeholders.
         sql: Arc<str>,
         /// Its parameters.
-        rows: Rows,
+        rows: BoundRows,
     },
     /// Prepare a statement, and describe its columns.
     Describe {
@@ -259,7 +259,7 @@ impl<D: AdbcDatabase> BlockingSession for Live<D> {
     fn submit(&mut self, ask: &Ask, bound: Option<Bound>, reply: &Arc<Reply>) -> Result<()> {
         let (request, many) = match ask {
             Ask::Execute { sql, rows } => {
-                let many = matches!(rows, Rows::Many | Rows::Bulk);
+                let many = matches!(rows, BoundRows::Many | BoundRows::Bulk);
                 (D::execution(&self.target, sql, *rows, bound.as_ref())?, many)
             }
             Ask::Describe { sql } => (D::describe(sql)?, false),

@@ -155,7 +155,7 @@ impl<C: Described, E: Diagnostics> ResponseHandler for Collector<C, E> {
         open(&self.reply).columns = columns.columns().clone();
     }
     fn rows<R: Run>(&mut self, (): (), run: &mut R) -> Result<Room, Fatal> {
-        run.each(&mut Rows { rows: &mut open(&self.reply).rows, open: Vec::new() })?;
+        run.each(&mut DatumRows { rows: &mut open(&self.reply).rows, open: Vec::new() })?;
         Ok(Room::More)
     }
     fn rereads(&self) -> bool {
@@ -177,21 +177,21 @@ impl<C: Described, E: Diagnostics> ResponseHandler for Collector<C, E> {
 }
 
 /// Decodes one value: `decode` passes it to the sink that it is given. `None` if it passes no value.
-pub fn value(decode: impl FnOnce(&mut Rows<'_>)) -> Option<Datum> {
+pub fn value(decode: impl FnOnce(&mut DatumRows<'_>)) -> Option<Datum> {
     let mut rows = vec![Vec::with_capacity(1)];
-    decode(&mut Rows { rows: &mut rows, open: Vec::new() });
+    decode(&mut DatumRows { rows: &mut rows, open: Vec::new() });
     rows.pop()?.pop()
 }
 
 /// A sink that keeps rows of values.
 #[derive(Debug)]
-pub struct Rows<'a> {
+pub struct DatumRows<'a> {
     rows: &'a mut Vec<Vec<Datum>>,
     /// Containers that have begun and not ended.
     open: Vec<(Container, Vec<Datum>)>,
 }
 
-impl Rows<'_> {
+impl DatumRows<'_> {
     fn put(&mut self, value: Datum) {
         match self.open.last_mut() {
             Some((_, parts)) => parts.push(value),
@@ -210,7 +210,7 @@ macro_rules! put {
     };
 }
 
-impl Sink for Rows<'_> {
+impl Sink for DatumRows<'_> {
     fn begin_row(&mut self, columns: usize) {
         self.rows.push(Vec::with_capacity(columns));
     }
@@ -394,7 +394,7 @@ mod tests {
     #[test]
     fn values_of_parts_keep_their_positions() {
         let mut rows = Vec::new();
-        let mut sink = Rows { rows: &mut rows, open: Vec::new() };
+        let mut sink = DatumRows { rows: &mut rows, open: Vec::new() };
         sink.begin_row(3);
         sink.int(1);
         sink.begin(Container::List, 2);

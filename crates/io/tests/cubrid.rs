@@ -9,7 +9,7 @@ mod tls;
 
 use headrace_connection::{Connection, TlsSettings};
 use headrace_core::{Fatal, FatalKind, Outcome, WriteBuffer};
-use headrace_cubrid::machine::{Columns, Execute, Loss, Machine, Options, Request, Rows};
+use headrace_cubrid::machine::{Columns, Execute, Loss, Machine, Options, ParameterRows, Request};
 use headrace_cubrid::messages::server::ServerError;
 use headrace_io::blocking::Client;
 use headrace_io::rows::{Collector, Datum};
@@ -75,7 +75,7 @@ fn open_with(address: &Address, options: &Options, tls: Option<TlsSettings>) -> 
 /// Executes a SELECT, and returns its rows.
 fn select(client: &mut Client<CubridMachine>) -> Result<Vec<Vec<Datum>>, Fatal> {
     let (collector, reply) = Collector::new(vec![Datum::Int(0)]);
-    let request = Execute { sql: "select a from t where a > ?".into(), rows: Rows::One, begin: false };
+    let request = Execute { sql: "select a from t where a > ?".into(), rows: ParameterRows::One, begin: false };
     headrace_core::Protocol::submit(&mut *client.connection.machine, Request::Execute(request), collector);
     client.drive((), Some(Instant::now() + PATIENCE), |_| reply.is_over())?;
     let received = reply.take().expect("an answer in time");

@@ -3,7 +3,7 @@
 use crate::support::server::Server;
 use crate::support::session::{Conversation, Socket};
 use headrace_core::{Discarded, Protocol, Session as _};
-use headrace_mysql::machine::{AsText, BatchStrategy, Execute, InfileState, Options, Request, Rows};
+use headrace_mysql::machine::{AsText, BatchStrategy, Execute, InfileState, Options, ParameterRows, Request};
 use headrace_mysql::packets::capabilities::Capabilities;
 use headrace_mysql::packets::compress::Algorithm;
 use headrace_testkit::{Shared, TestValue as V};
@@ -319,7 +319,7 @@ fn a_batch_whose_handler_is_gone_is_rolled_back() {
             let execute = Execute {
                 facts: None,
                 sql: "insert into abandoned values (?, ?)".into(),
-                rows: Rows::Batch { strategy, atomic: true },
+                rows: ParameterRows::Batch { strategy, atomic: true },
                 text: AsText::IfUnprepared,
                 cursor: None,
             };
@@ -344,8 +344,13 @@ fn cursors_are_fetched_in_parts() {
     let mut session = session();
     for _ in 0..2 {
         let sql = "select seq, repeat('x', 10) from seq_1_to_1000";
-        let execute =
-            Execute { facts: None, sql: sql.into(), rows: Rows::One, text: AsText::IfUnprepared, cursor: Some(300) };
+        let execute = Execute {
+            facts: None,
+            sql: sql.into(),
+            rows: ParameterRows::One,
+            text: AsText::IfUnprepared,
+            cursor: Some(300),
+        };
         let (id, received) = session.ask(Request::Execute(execute.clone()), vec![], vec![]);
         let between = session.query("select 'between'");
         session.run().unwrap();
@@ -370,8 +375,13 @@ fn cursors_are_fetched_in_parts() {
         assert!(!session.machine.has_cursor(id));
     }
     for sql in ["select 1", "show variables like 'version_comment'", "do 1", "select no_such_column"] {
-        let execute =
-            Execute { facts: None, sql: sql.into(), rows: Rows::One, text: AsText::IfUnprepared, cursor: Some(10) };
+        let execute = Execute {
+            facts: None,
+            sql: sql.into(),
+            rows: ParameterRows::One,
+            text: AsText::IfUnprepared,
+            cursor: Some(10),
+        };
         let (id, received) = session.ask(Request::Execute(execute), vec![], vec![]);
         session.run().unwrap();
         let expected = if sql.contains("no_such") { "server 1054" } else { "done" };
@@ -514,8 +524,13 @@ fn fewer_capabilities_do_the_same() {
             assert_eq!((end(&none).as_str(), none.get().rows.len()), ("done", 0));
         }
         let sql = "select id from fewer order by id";
-        let execute =
-            Execute { facts: None, sql: sql.into(), rows: Rows::One, text: AsText::IfUnprepared, cursor: Some(400) };
+        let execute = Execute {
+            facts: None,
+            sql: sql.into(),
+            rows: ParameterRows::One,
+            text: AsText::IfUnprepared,
+            cursor: Some(400),
+        };
         let (id, received) = session.ask(Request::Execute(execute), vec![], vec![]);
         let (_, more) = session.ask(Request::Fetch { cursor: id, rows: 50 }, vec![], vec![]);
         session.run().unwrap();

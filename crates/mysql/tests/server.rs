@@ -4,7 +4,7 @@ use crate::support::server::Server;
 use crate::support::session::{Conversation, Socket};
 use headrace_core::{Protocol as _, Session as _};
 use headrace_mysql::auth::{Plugin, Secret};
-use headrace_mysql::machine::{AsText, Execute, Options, Request, Rows};
+use headrace_mysql::machine::{AsText, Execute, Options, ParameterRows, Request};
 use headrace_mysql::packets::capabilities::StatusFlags;
 use headrace_testkit::TestValue as V;
 
@@ -229,7 +229,7 @@ fn what_the_server_has_no_type_for_is_refused_before_anything_is_sent() {
         (V::Other, "cannot be sent"),
     ] {
         for text in [AsText::IfUnprepared, AsText::Always] {
-            let execute = Execute { facts: None, sql: "select ?".into(), rows: Rows::One, text, cursor: None };
+            let execute = Execute { facts: None, sql: "select ?".into(), rows: ParameterRows::One, text, cursor: None };
             let (_, received) = session.ask(Request::Execute(execute), vec![value.clone()], vec![]);
             session.run().unwrap();
             assert!(end(&received).contains(why), "{value:?}: {}", end(&received));

@@ -8,7 +8,7 @@ use crate::engine::{CopySink, Dialect};
 use crate::errors::{self, ClientError};
 use crate::ffi;
 use crate::result::RequestResult;
-use crate::sink::{RowSink, Rows, Settings};
+use crate::sink::{ResultRows, RowSink, Settings};
 use headrace_core::protocol::{BulkDirection, RowWriter, Summary, Taken};
 use headrace_core::{Described, Fatal, Outcome, ResponseHandler, Room, Run};
 use pyo3::prelude::*;
@@ -164,7 +164,7 @@ pub struct PyCall<D: Dialect> {
     pub arrow: Option<Py<ArrowSink>>,
     lane: u64,
     columns: Option<Py<PyAny>>,
-    store: Rows,
+    store: ResultRows,
     results: Vec<Py<PyAny>>,
     affected: Option<u64>,
     last_tag: Vec<u8>,
@@ -215,7 +215,7 @@ impl<D: Dialect> PyCall<D> {
             first: false,
             arrow: None,
             columns: None,
-            store: Rows::default(),
+            store: ResultRows::default(),
             results: Vec::new(),
             affected: None,
             last_tag: Vec::new(),

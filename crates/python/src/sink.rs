@@ -61,7 +61,7 @@ impl Settings {
 
 /// The rows of one result so far; asleep between two runs of messages.
 #[derive(Debug, Default)]
-pub struct Rows {
+pub struct ResultRows {
     /// Finished rows.
     pub rows: Vec<Py<PyAny>>,
     /// The first value that could not be represented.
@@ -69,7 +69,7 @@ pub struct Rows {
     dates: Vec<Option<(i32, Py<PyAny>)>>,
 }
 
-impl Rows {
+impl ResultRows {
     /// The date of a day that was seen before, if it was not displaced.
     #[inline]
     fn known_date(&self, days: i32) -> Option<&Py<PyAny>> {
@@ -101,7 +101,7 @@ struct Open<'py> {
 /// The rows, awake.
 pub struct RowSink<'a> {
     py: Python<'a>,
-    store: &'a mut Rows,
+    store: &'a mut ResultRows,
     settings: &'a Settings,
     globals: Option<&'a Globals>,
     /// The columns as Python has them, for the names in errors.
@@ -113,7 +113,7 @@ pub struct RowSink<'a> {
 
 impl<'a> RowSink<'a> {
     /// Wakes `store`.
-    pub fn new(py: Python<'a>, store: &'a mut Rows, settings: &'a Settings) -> Self {
+    pub fn new(py: Python<'a>, store: &'a mut ResultRows, settings: &'a Settings) -> Self {
         let globals = match globals(py) {
             Ok(globals) => Some(globals),
             Err(error) => {

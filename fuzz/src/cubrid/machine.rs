@@ -5,7 +5,7 @@ mod support;
 
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{IfUnsent, Isolation, Modes, ReadBuffer, Session as _, Verb, WriteBuffer};
-use headrace_cubrid::machine::{BatchStrategy, Execute, Machine, Request, Rows};
+use headrace_cubrid::machine::{BatchStrategy, Execute, Machine, Request, ParameterRows};
 use headrace_testkit::{TestValue as V, drive};
 use support::session::{greeting, options};
 use support::{TestHandler, array, done, error, fetched, frame, inserted, prepared, selected};
@@ -40,10 +40,10 @@ fn request(kind: u8) -> Request {
     let sql = sql[usize::from(kind >> 4) % 4].into();
     let handle = [0; 16].into();
     match kind % 12 {
-        0 | 1 => Request::Execute(Execute { sql, rows: Rows::One, begin: kind & 32 == 32 }),
+        0 | 1 => Request::Execute(Execute { sql, rows: ParameterRows::One, begin: kind & 32 == 32 }),
         2 | 3 => Request::Execute(Execute {
             sql,
-            rows: Rows::Batch { strategy: BatchStrategy::Auto, atomic: kind & 1 == 1 },
+            rows: ParameterRows::Batch { strategy: BatchStrategy::Auto, atomic: kind & 1 == 1 },
             begin: kind & 32 == 32,
         }),
         4 => Request::Prepare { sql },

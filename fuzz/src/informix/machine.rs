@@ -5,7 +5,7 @@ mod support;
 
 use headrace_core::protocol::Protocol;
 use headrace_core::{IfUnsent, Modes, ReadBuffer, Session as _, Verb, WriteBuffer};
-use headrace_informix::machine::{BatchStrategy, Declare, Execute, Machine, Options, Position, Request, Rows};
+use headrace_informix::machine::{BatchStrategy, Declare, Execute, Machine, Options, Position, Request, ParameterRows};
 use headrace_testkit::{Shared, TestValue as V, drive, unhex};
 use std::sync::LazyLock;
 use support::{TestHandler, bytes};
@@ -84,8 +84,8 @@ fn request(kind: u8, sql: &str, flag: bool) -> Request {
     let strategy = [None, Some(BatchStrategy::Put), Some(BatchStrategy::Groups), Some(BatchStrategy::Rows)]
         [usize::from(kind >> 4) % 4];
     match kind % 14 {
-        0 | 1 => Request::Execute(Execute { sql, rows: Rows::One, begin: flag, strategy: None }),
-        2 => Request::Execute(Execute { sql, rows: Rows::Batch, begin: flag, strategy }),
+        0 | 1 => Request::Execute(Execute { sql, rows: ParameterRows::One, begin: flag, strategy: None }),
+        2 => Request::Execute(Execute { sql, rows: ParameterRows::Batch, begin: flag, strategy }),
         3 => Request::Declare(Declare {
             cursor: 1,
             sql,

@@ -7,7 +7,7 @@ mod support;
 use headrace_core::protocol::Protocol;
 use headrace_core::{IfUnsent, Modes, ReadBuffer, Session as _, Verb, WriteBuffer};
 use headrace_mysql::auth::Secret;
-use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Machine, Options, Request, Rows};
+use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Machine, Options, Request, ParameterRows};
 use headrace_testkit::{TestValue, drive_with};
 use support::TestHandler;
 
@@ -61,17 +61,17 @@ fn request(kind: u8, sql: &str, flag: bool, earlier: u64) -> Request {
         0 => Request::Execute(Execute {
             facts: None,
             sql,
-            rows: Rows::One,
+            rows: ParameterRows::One,
             text: if flag { AsText::Always } else { AsText::IfUnprepared },
             cursor: None,
         }),
         1 => {
-            Request::Execute(Execute { facts: None, sql, rows: Rows::One, text: AsText::IfUnprepared, cursor: Some(2) })
+            Request::Execute(Execute { facts: None, sql, rows: ParameterRows::One, text: AsText::IfUnprepared, cursor: Some(2) })
         }
         2 | 3 => Request::Execute(Execute {
             facts: None,
             sql,
-            rows: Rows::Batch { strategy, atomic: flag },
+            rows: ParameterRows::Batch { strategy, atomic: flag },
             text: AsText::IfUnprepared,
             cursor: None,
         }),

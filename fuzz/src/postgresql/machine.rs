@@ -7,7 +7,7 @@ mod support;
 
 use headrace_core::{IfUnsent, Protocol, ReadBuffer, Verb, WriteBuffer};
 use headrace_postgres::machine::{
-    Binding, Columns, Copy, Cursor, Execute, Machine, Options, Portal, PortalId, Prepare, Purpose, Request, Rows, Tls,
+    Binding, Columns, Copy, Cursor, Execute, Machine, Options, Portal, PortalId, Prepare, Purpose, Request, ParameterRows, Tls,
 };
 use headrace_postgres::messages::backend::Field;
 use headrace_testkit::{TestValue, drive_with};
@@ -42,7 +42,7 @@ impl Script {
         u16::from_le_bytes([self.flags, self.more]) >> bit & 1 == 1
     }
 
-    fn execution(&self, i: u8, rows: Rows) -> Execute {
+    fn execution(&self, i: u8, rows: ParameterRows) -> Execute {
         Execute {
             rows,
             prelude: self.flag(5).then(|| "BEGIN".into()),
@@ -73,11 +73,11 @@ impl Script {
     /// Request `i` of `kind`.
     fn request(&self, i: u8, kind: u8) -> Request {
         let id = PortalId { name: "p".into(), number: 1 };
-        let one = self.execution(i, Rows::One);
+        let one = self.execution(i, ParameterRows::One);
         match kind % 14 {
             0 => Request::Execute(one),
-            1 => Request::Execute(self.execution(i, Rows::Batch)),
-            2 => Request::Execute(self.execution(i, Rows::TypedBatch)),
+            1 => Request::Execute(self.execution(i, ParameterRows::Batch)),
+            2 => Request::Execute(self.execution(i, ParameterRows::TypedBatch)),
             3 => {
                 let portal = Portal { id, max_rows: 2, reserves: self.flag(11) };
                 Request::Execute(Execute { portal: Some(portal), ..one })

@@ -3,21 +3,21 @@
 use super::{AdbcDatabase, Dialect, Length, like};
 use crate::bound::Bound;
 use crate::error::{Refusal, unsupported};
-use crate::session::Rows;
+use crate::session::BoundRows;
 use crate::target::Target;
 use adbc_core::error::Result;
 use arrow_schema::DataType;
 use headrace_core::ValueKind;
-use headrace_cubrid::machine::{BatchStrategy, Execute, Request, Rows as CubridRows};
+use headrace_cubrid::machine::{BatchStrategy, Execute, ParameterRows, Request};
 use headrace_cubrid::messages::server::{Origin, ServerError};
 use headrace_drivers::Cubrid;
 use std::sync::Arc;
 
 impl AdbcDatabase for Cubrid {
-    fn execution(_: &Target, sql: &Arc<str>, rows: Rows, _: Option<&Bound>) -> Result<Request> {
+    fn execution(_: &Target, sql: &Arc<str>, rows: BoundRows, _: Option<&Bound>) -> Result<Request> {
         let rows = match rows {
-            Rows::One | Rows::OneOfMany => CubridRows::One,
-            Rows::Many | Rows::Bulk => CubridRows::Batch { strategy: BatchStrategy::Auto, atomic: true },
+            BoundRows::One | BoundRows::OneOfMany => ParameterRows::One,
+            BoundRows::Many | BoundRows::Bulk => ParameterRows::Batch { strategy: BatchStrategy::Auto, atomic: true },
         };
         Ok(Request::Execute(Execute { sql: sql.clone(), rows, begin: false }))
     }

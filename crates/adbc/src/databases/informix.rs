@@ -3,22 +3,22 @@
 use super::{AdbcDatabase, Dialect, Length, like};
 use crate::bound::Bound;
 use crate::error::{Refusal, unsupported};
-use crate::session::Rows;
+use crate::session::BoundRows;
 use crate::target::Target;
 use adbc_core::error::Result;
 use arrow_schema::DataType;
 use headrace_core::ValueKind;
 use headrace_drivers::Informix;
-use headrace_informix::machine::{Execute, Request, Rows as IfxRows};
+use headrace_informix::machine::{Execute, ParameterRows, Request};
 use headrace_informix::messages::server::ServerError;
 use headrace_informix::types;
 use std::sync::Arc;
 
 impl AdbcDatabase for Informix {
-    fn execution(_: &Target, sql: &Arc<str>, rows: Rows, _: Option<&Bound>) -> Result<Request> {
+    fn execution(_: &Target, sql: &Arc<str>, rows: BoundRows, _: Option<&Bound>) -> Result<Request> {
         let rows = match rows {
-            Rows::One | Rows::OneOfMany => IfxRows::One,
-            Rows::Many | Rows::Bulk => IfxRows::Batch,
+            BoundRows::One | BoundRows::OneOfMany => ParameterRows::One,
+            BoundRows::Many | BoundRows::Bulk => ParameterRows::Batch,
         };
         Ok(Request::Execute(Execute { sql: sql.clone(), rows, begin: false, strategy: None }))
     }

@@ -8,7 +8,7 @@ mod postgres;
 use crate::bound::Bound;
 use crate::call::Call;
 use crate::error::{Refusal, unsupported};
-use crate::session::{BlockingSession, Live, Rows};
+use crate::session::{BlockingSession, BoundRows, Live};
 use crate::target::Target;
 use adbc_core::error::Result;
 use arrow_schema::DataType;
@@ -24,7 +24,7 @@ pub trait AdbcDatabase: Database<Error: Refusal> {
     ///
     /// # Errors
     /// A setting cannot be used.
-    fn execution(target: &Target, sql: &Arc<str>, rows: Rows, bound: Option<&Bound>) -> Result<Self::Request>;
+    fn execution(target: &Target, sql: &Arc<str>, rows: BoundRows, bound: Option<&Bound>) -> Result<Self::Request>;
     /// The description of a statement's columns.
     ///
     /// # Errors

@@ -3,21 +3,21 @@
 use super::{AdbcDatabase, Dialect, Length, Zone, like};
 use crate::bound::Bound;
 use crate::error::{Refusal, unsupported};
-use crate::session::Rows;
+use crate::session::BoundRows;
 use crate::target::Target;
 use adbc_core::error::Result;
 use arrow_schema::{DataType, TimeUnit};
 use headrace_core::ValueKind;
 use headrace_drivers::MySql;
-use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Request, Rows as MyRows};
+use headrace_mysql::machine::{AsText, BatchStrategy, Execute, ParameterRows, Request};
 use headrace_mysql::packets::reply::ServerError;
 use std::sync::Arc;
 
 impl AdbcDatabase for MySql {
-    fn execution(_: &Target, sql: &Arc<str>, rows: Rows, _: Option<&Bound>) -> Result<Request> {
+    fn execution(_: &Target, sql: &Arc<str>, rows: BoundRows, _: Option<&Bound>) -> Result<Request> {
         let rows = match rows {
-            Rows::One | Rows::OneOfMany => MyRows::One,
-            Rows::Many | Rows::Bulk => MyRows::Batch { strategy: BatchStrategy::Auto, atomic: true },
+            BoundRows::One | BoundRows::OneOfMany => ParameterRows::One,
+            BoundRows::Many | BoundRows::Bulk => ParameterRows::Batch { strategy: BatchStrategy::Auto, atomic: true },
         };
         Ok(Request::Execute(Execute { facts: None, sql: sql.clone(), rows, text: AsText::IfUnprepared, cursor: None }))
     }

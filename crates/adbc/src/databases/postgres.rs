@@ -3,14 +3,14 @@
 use super::{AdbcDatabase, Dialect, Length, Machine, item, like};
 use crate::bound::Bound;
 use crate::error::{Refusal, unsupported};
-use crate::session::Rows;
+use crate::session::BoundRows;
 use crate::target::Target;
 use adbc_core::error::Result;
 use arrow_schema::DataType;
 use headrace_core::{Diagnostics as _, Parameters as _, ValueKind};
 use headrace_drivers::Postgres;
 use headrace_postgres::limits;
-use headrace_postgres::machine::{Execute, Prepare, Request, Rows as PgRows};
+use headrace_postgres::machine::{Execute, ParameterRows, Prepare, Request};
 use headrace_postgres::messages::backend::ServerError;
 use headrace_postgres::sql::{is_several, parameters};
 use headrace_postgres::types::{self, Oid};
@@ -23,8 +23,8 @@ const PREPARED: &str = "prepared";
 const UNKNOWN_STATEMENT: &str = "26000";
 
 impl AdbcDatabase for Postgres {
-    fn execution(target: &Target, sql: &Arc<str>, rows: Rows, bound: Option<&Bound>) -> Result<Request> {
-        if rows == Rows::One && bound.is_none() && is_several(sql) {
+    fn execution(target: &Target, sql: &Arc<str>, rows: BoundRows, bound: Option<&Bound>) -> Result<Request> {
+        if rows == BoundRows::One && bound.is_none() && is_several(sql) {
             return Ok(Request::Script { sql: sql.clone(), prelude: None, copy: false });
         }
         let mut execute = Execute::new(sql.clone());
@@ -32,15 +32,15 @@ impl AdbcDatabase for Postgres {
             execute.prepare = Prepare::Unnamed;
         }
         match rows {
-            Rows::One => {
+            BoundRows::One => {
                 execute.hints = bound.map(hints).unwrap_or_default();
                 // With one type more the server would take one value more.
                 execute.hints.truncate(parameters(sql));
             }
-            Rows::OneOfMany => {}
-            Rows::Many | Rows::Bulk => {
-                execute.rows = PgRows::Batch;
-                execute.copy_after = Some(if rows == Rows::Bulk { 1 } else { limits::COPY_AFTER_ROWS });
+            BoundRows::OneOfMany => {}
+            BoundRows::Many | BoundRows::Bulk => {
+                execute.rows = ParameterRows::Batch;
+                execute.copy_after = Some(if rows == BoundRows::Bulk { 1 } else { limits::COPY_AFTER_ROWS });
                 execute.join_from = Some(limits::JOIN_FROM_ROWS);
             }
         }

@@ -5,7 +5,7 @@
 
 use super::joined::{MultiRowInsert, Repeated};
 use super::pending::{Failure, PendingRequest};
-use super::request::{Execute, Request, Rows};
+use super::request::{Execute, ParameterRows, Request};
 use super::send::check_text;
 use super::stage::{Event, Stage};
 use super::statement::Statement;
@@ -103,7 +103,9 @@ impl<H: CasHandler> Machine<H> {
     /// The statement of the request that was started last is known: begins its batch.
     pub(super) fn begin_batch(&mut self, at: usize, statement: Arc<Statement>, write_buffer: &mut WriteBuffer) {
         let request = &self.queue[at].request;
-        let Request::Execute(Execute { rows: Rows::Batch { strategy, atomic }, .. }) = *request else { return };
+        let Request::Execute(Execute { rows: ParameterRows::Batch { strategy, atomic }, .. }) = *request else {
+            return;
+        };
         let joined = MultiRowInsert::of(&statement, strategy);
         self.start_batch(at, Batch::new(statement, joined, atomic), write_buffer);
     }

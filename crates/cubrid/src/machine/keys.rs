@@ -1,7 +1,7 @@
 //! The keys that an INSERT has generated, of all of its rows.
 
 use super::pending::Stage;
-use super::request::{Execute, Request, Rows};
+use super::request::{Execute, ParameterRows, Request};
 use super::run::PageRows;
 use super::statement::Columns;
 use super::{CasHandler, Expect, Machine};
@@ -29,7 +29,7 @@ fn are_whole(keys: &GeneratedKeys, mut rows: Reader<'_>) -> bool {
 impl Request {
     /// Returns true if its result is the keys that it generates.
     pub(super) fn wants_keys(&self) -> bool {
-        matches!(self, Request::Execute(Execute { rows: Rows::Keys, .. }))
+        matches!(self, Request::Execute(Execute { rows: ParameterRows::Keys, .. }))
     }
 }
 

@@ -30,7 +30,7 @@ mod startup;
 mod statement;
 mod verb;
 
-pub use request::{BatchStrategy, Execute, Request, Rows};
+pub use request::{BatchStrategy, Execute, ParameterRows, Request};
 pub use run::PageRows;
 pub use stage::{Event, State, TRANSITIONS};
 pub use startup::{Options, Secret};

@@ -1,7 +1,7 @@
 //! A request in the queue, and its progress.
 
 use super::CasHandler;
-use super::request::{Execute, Request, Rows};
+use super::request::{Execute, ParameterRows, Request};
 pub(super) use super::stage::Stage;
 use super::stage::{Event, State, TRANSITIONS};
 use super::statement::Statement;
@@ -122,7 +122,10 @@ impl<H: CasHandler> PendingRequest<H> {
 
     /// Returns true if it has many rows of parameters, or many texts.
     pub(super) fn is_batch(&self) -> bool {
-        matches!(self.request, Request::Execute(Execute { rows: Rows::Batch { .. }, .. }) | Request::Texts { .. })
+        matches!(
+            self.request,
+            Request::Execute(Execute { rows: ParameterRows::Batch { .. }, .. }) | Request::Texts { .. }
+        )
     }
 }
 

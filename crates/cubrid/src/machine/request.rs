@@ -18,7 +18,7 @@ pub enum BatchStrategy {
 
 /// Which parameters an execution has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rows {
+pub enum ParameterRows {
     /// One row, the response handler's current one.
     One,
     /// One row, too. The result is the keys that an INSERT generates for its rows, not the number of these.
@@ -40,7 +40,7 @@ pub struct Execute {
     /// The statement, with parameters as `?`.
     pub sql: Arc<str>,
     /// One row of parameters or many.
-    pub rows: Rows,
+    pub rows: ParameterRows,
     /// Begin a transaction block first, unless one is open. Without it a statement outside of a block is committed.
     pub begin: bool,
 }
@@ -51,7 +51,7 @@ pub enum Request {
     /// Execute a statement. Its result is read to the end.
     Execute(Execute),
     /// Execute the texts of statements (EXECUTE_BATCH). Each row of the response handler is one of them, as its only
-    /// parameter. All are applied or none: see [`Rows::Batch`].
+    /// parameter. All are applied or none: see [`ParameterRows::Batch`].
     Texts {
         /// Begin a transaction block first, unless one is open.
         begin: bool,
@@ -162,7 +162,7 @@ impl Request {
     pub(super) fn verb(&self) -> Option<Verb> {
         match self {
             Request::Verb(verb) => Some(verb.clone()),
-            Request::Execute(Execute { sql, rows: Rows::One, .. }) => match lexer::effect(sql) {
+            Request::Execute(Execute { sql, rows: ParameterRows::One, .. }) => match lexer::effect(sql) {
                 lexer::Effect::Commits => Some(Verb::Commit(IfUnsent::Forget)),
                 lexer::Effect::RollsBack => Some(Verb::Rollback(IfUnsent::Forget)),
                 _ => None,

@@ -3,7 +3,7 @@
 use super::batch::Batch;
 use super::pages::Pages;
 use super::pending::{PendingRequest, Stage};
-use super::request::{Request, Rows};
+use super::request::{ParameterRows, Request};
 use super::stage::{Event, State};
 use super::verb::parameter_of;
 use super::{CasHandler, Expect, Machine, Phase, TransactionReply};
@@ -390,14 +390,14 @@ fn several_refused(request: &Request, sql: &str) -> Option<&'static str> {
         return None;
     }
     match request {
-        Request::Execute(super::Execute { rows: Rows::One, .. }) if lexer::has_end(sql) => {
+        Request::Execute(super::Execute { rows: ParameterRows::One, .. }) if lexer::has_end(sql) => {
             Some("the text contains several statements, one of which ends the transaction: execute them one by one")
         }
         // Which statement a parameter belongs to is not known of any server.
-        Request::Execute(super::Execute { rows: Rows::One, .. }) if lexer::has_parameters(sql) => {
+        Request::Execute(super::Execute { rows: ParameterRows::One, .. }) if lexer::has_parameters(sql) => {
             Some("the text contains several statements with parameters: execute them one by one")
         }
-        Request::Execute(super::Execute { rows: Rows::One, .. }) => None,
+        Request::Execute(super::Execute { rows: ParameterRows::One, .. }) => None,
         _ => Some("the text contains several statements, which only execute() can send: execute them one by one"),
     }
 }

@@ -3,7 +3,7 @@
 use crate::support::session::Conversation;
 use crate::support::{done, error, fetched, frame, inserted, prepared, reply, selected};
 use headrace_core::{Discarded, FatalKind, IfUnsent, Modes, Protocol as _, Session as _, TransactionStatus, Verb};
-use headrace_cubrid::machine::{Execute, Request, Rows};
+use headrace_cubrid::machine::{Execute, ParameterRows, Request};
 use headrace_testkit::{Completion, Shared, TestValue as V};
 
 const INSERT: &str = "insert into t values (?)";
@@ -552,7 +552,7 @@ pub fn definitions_that_change_make_statements_outdated() {
 #[test]
 pub fn a_statement_that_is_sent_ahead_of_a_stale_one_keeps_its_place() {
     let mut session = with_insert(Conversation::in_block());
-    let request = Request::Execute(Execute { sql: INSERT.into(), rows: Rows::One, begin: false });
+    let request = Request::Execute(Execute { sql: INSERT.into(), rows: ParameterRows::One, begin: false });
     let first = session.ask(request, vec![V::Int(1)], vec![]);
     session.sent();
     session.feed(&error(1, -1, -10_006)).unwrap();

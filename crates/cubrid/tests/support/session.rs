@@ -3,7 +3,7 @@
 use super::{TestHandler, done, trace};
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{ReadBuffer, Session as _, Verb, WriteBuffer};
-use headrace_cubrid::machine::{BatchStrategy, Execute, Machine, Options, Request, Rows};
+use headrace_cubrid::machine::{BatchStrategy, Execute, Machine, Options, ParameterRows, Request};
 use headrace_testkit::{Shared, TestValue, Trace, unhex};
 
 /// The reply of a live server to the database info (11.3.2).
@@ -98,7 +98,7 @@ impl Conversation {
 
     /// Executes a statement.
     pub fn execute(&mut self, sql: &str, row: Vec<TestValue>) -> Shared {
-        self.ask(Request::Execute(Execute { sql: sql.into(), rows: Rows::One, begin: false }), row, Vec::new())
+        self.ask(Request::Execute(Execute { sql: sql.into(), rows: ParameterRows::One, begin: false }), row, Vec::new())
     }
 
     /// Executes an INSERT for these numbers.
@@ -109,8 +109,11 @@ impl Conversation {
     /// The same with another strategy.
     pub fn batch_by(&mut self, strategy: BatchStrategy, atomic: bool, numbers: &[i64]) -> Shared {
         let batch = numbers.iter().map(|number| vec![TestValue::Int(*number)]).collect();
-        let request =
-            Execute { sql: "insert into t values (?)".into(), rows: Rows::Batch { strategy, atomic }, begin: false };
+        let request = Execute {
+            sql: "insert into t values (?)".into(),
+            rows: ParameterRows::Batch { strategy, atomic },
+            begin: false,
+        };
         self.ask(Request::Execute(request), Vec::new(), batch)
     }
 

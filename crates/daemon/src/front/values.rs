@@ -3,7 +3,7 @@
 use super::replies::format;
 use super::types::{FLOAT4, Target, UNKNOWN};
 use headrace_core::{Container, Inet, Mismatch, Sink, civil};
-use headrace_io::rows::{Datum, Rows, value as one_value};
+use headrace_io::rows::{Datum, DatumRows, value as one_value};
 use headrace_postgres::messages::tag::backend as tag;
 use headrace_postgres::types::{Decoder, Encoder, Format, Oid, TypeRegistry, oid};
 use std::io::Write;
@@ -590,7 +590,7 @@ pub fn parameter(registry: &TypeRegistry, oid: Oid, format: Format, value: Optio
         Format::Text => Decoder::new_text(registry, oid, -1),
         Format::Binary => Decoder::new_binary(registry, oid),
     };
-    match one_value(|sink: &mut Rows<'_>| decoder.decode(bytes, sink)) {
+    match one_value(|sink: &mut DatumRows<'_>| decoder.decode(bytes, sink)) {
         // The server may read it: 1e5, or a date in another style.
         Some(Datum::Invalid(_)) if format == Format::Text => {
             let text = std::str::from_utf8(bytes).map_err(|_| "a text is not valid UTF-8".to_owned())?;

@@ -1,11 +1,11 @@
 //! CUBRID.
 
-use crate::SettingKind::{Ignored, List, Milliseconds, Seconds, Secret, Switch, Text};
 use super::common;
+use crate::SettingKind::{Ignored, List, Milliseconds, Seconds, Secret, Switch, Text};
 use crate::{Database, Driver, Error, Login, Repeats, Setting, Sockets, TlsNames, Unusable};
 use headrace_connection::Connection;
 use headrace_core::{CodeSet, ResponseHandler, WriteBuffer};
-use headrace_cubrid::machine::{self, Columns, Execute, Machine, Options, Request, Rows};
+use headrace_cubrid::machine::{self, Columns, Execute, Machine, Options, ParameterRows, Request};
 use headrace_cubrid::messages::server::ServerError;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -102,7 +102,7 @@ impl Database for Cubrid {
     }
 
     fn execute(sql: Arc<str>, _: Repeats) -> Request {
-        Request::Execute(Execute { sql, rows: Rows::One, begin: false })
+        Request::Execute(Execute { sql, rows: ParameterRows::One, begin: false })
     }
 
     fn may_write(sql: &str) -> bool {

@@ -1,12 +1,12 @@
 //! Informix.
 
-use crate::SettingKind::{Number, Object, Seconds, Secret, Text};
 use super::common;
+use crate::SettingKind::{Number, Object, Seconds, Secret, Text};
 use crate::{Database, Driver, Error, Login, Repeats, Setting, Sockets, TlsNames, Unusable};
 use headrace_connection::Connection;
 use headrace_core::{ResponseHandler, WriteBuffer};
 use headrace_informix::LOGIN_VARIABLES;
-use headrace_informix::machine::{self, Columns, Execute, Machine, Options, Request, Rows};
+use headrace_informix::machine::{self, Columns, Execute, Machine, Options, ParameterRows, Request};
 use headrace_informix::messages::server::ServerError;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -94,7 +94,7 @@ impl Database for Informix {
     }
 
     fn execute(sql: Arc<str>, _: Repeats) -> Request {
-        Request::Execute(Execute { sql, rows: Rows::One, begin: false, strategy: None })
+        Request::Execute(Execute { sql, rows: ParameterRows::One, begin: false, strategy: None })
     }
 
     fn may_write(sql: &str) -> bool {

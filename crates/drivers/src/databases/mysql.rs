@@ -1,12 +1,12 @@
 //! MySQL and MariaDB: the settings of MySQLdb, PyMySQL and libmysqlclient, and those of headrace.
 
-use crate::SettingKind::{Choice, Ignored, List, Number, Only, Path, Refused, Seconds, Secret, Switch, Text};
 use super::common;
+use crate::SettingKind::{Choice, Ignored, List, Number, Only, Path, Refused, Seconds, Secret, Switch, Text};
 use crate::{Database, Driver, Encryption, Login, Repeats, Setting, Sockets, TlsNames, Unusable};
 use headrace_connection::Connection;
 use headrace_core::{ResponseHandler, WriteBuffer};
 use headrace_mysql::auth;
-use headrace_mysql::machine::{AsText, Columns, Execute, Machine, Options, Request, Rows, Tls};
+use headrace_mysql::machine::{AsText, Columns, Execute, Machine, Options, ParameterRows, Request, Tls};
 use headrace_mysql::packets::reply::ServerError;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -187,9 +187,13 @@ impl Database for MySql {
     fn execute(sql: Arc<str>, repeats: Repeats) -> Request {
         match repeats {
             Repeats::Once => Request::Query { sql, infile: false },
-            Repeats::Often => {
-                Request::Execute(Execute { facts: None, sql, rows: Rows::One, text: AsText::IfUnprepared, cursor: None })
-            }
+            Repeats::Often => Request::Execute(Execute {
+                facts: None,
+                sql,
+                rows: ParameterRows::One,
+                text: AsText::IfUnprepared,
+                cursor: None,
+            }),
         }
     }
 

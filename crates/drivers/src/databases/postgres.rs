@@ -1,13 +1,11 @@
 //! PostgreSQL: libpq's settings ("Parameter Key Words", PostgreSQL manual), and those of headrace.
 
-use crate::SettingKind::{Choice, Ignored, List, Only, Path, Refused, Seconds, Secret, Switch, Text};
 use super::common;
+use crate::SettingKind::{Choice, Ignored, List, Only, Path, Refused, Seconds, Secret, Switch, Text};
 use crate::{Database, Driver, Encryption, Login, Repeats, Setting, Sockets, TlsNames, Unusable};
 use headrace_connection::Connection;
 use headrace_core::{ResponseHandler, WriteBuffer};
-use headrace_postgres::machine::{
-    self, Binding, Columns, Execute, Machine, Options, Prepare, Purpose, Request,
-};
+use headrace_postgres::machine::{self, Binding, Columns, Execute, Machine, Options, Prepare, Purpose, Request};
 use headrace_postgres::messages::backend::ServerError;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -135,8 +133,12 @@ static DRIVER: Driver = Driver {
             .or("auto"),
         common::UNREPRESENTABLE,
         common::ENABLE_TIMING,
-        Setting::new("extension_types", Choice(&["values", "text"], &[]), "`text` receives hstore, vectors, geometry as text.")
-            .or("values"),
+        Setting::new(
+            "extension_types",
+            Choice(&["values", "text"], &[]),
+            "`text` receives hstore, vectors, geometry as text.",
+        )
+        .or("values"),
         Setting::new("daemon", Switch, "The connection is one of headraced.").or("0").env("HEADRACE_DAEMON"),
         Setting::new(
             "client_encoding",

@@ -21,7 +21,7 @@ mod startup;
 mod statement;
 mod verb;
 
-pub use request::{BatchStrategy, Declare, Execute, Position, Request, Rows};
+pub use request::{BatchStrategy, Declare, Execute, ParameterRows, Position, Request};
 pub use run::Tuples;
 pub use stage::{Event, State, TRANSITIONS};
 pub use startup::{Options, Secret};

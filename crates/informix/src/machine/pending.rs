@@ -2,7 +2,7 @@
 
 use super::batch::{Batch, Guard, Step};
 use super::query::Query;
-use super::request::{Execute, Request, Rows};
+use super::request::{Execute, ParameterRows, Request};
 use super::stage::{Event, Executed, HasState, go};
 pub(super) use super::stage::{Stage, State};
 use super::statement::Statement;
@@ -291,7 +291,7 @@ impl<H: IfxHandler> PendingRequest<H> {
     }
 
     pub(super) fn is_batch(&self) -> bool {
-        matches!(&self.request, Request::Execute(Execute { rows: Rows::Batch, .. }))
+        matches!(&self.request, Request::Execute(Execute { rows: ParameterRows::Batch, .. }))
     }
 }
 

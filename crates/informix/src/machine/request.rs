@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// Which parameters an execution has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rows {
+pub enum ParameterRows {
     /// One row, the response handler's current one.
     One,
     /// As many rows as the response handler's `next_row` delivers, all or none of them.
@@ -32,7 +32,7 @@ pub struct Execute {
     /// The statement, with parameters as `?`.
     pub sql: Arc<str>,
     /// One row of parameters or many.
-    pub rows: Rows,
+    pub rows: ParameterRows,
     /// Begin a transaction first, unless one is open then or the database has none.
     pub begin: bool,
     /// A fixed strategy for the batch, for measurements; without it the statement and its rows decide.

@@ -8,7 +8,7 @@
 //! The requests in question are the last ones that were started; together they are called the *run*.
 
 use super::pending::{PendingRequest, State};
-use super::request::{Execute, Expect, Group, Request, Rows};
+use super::request::{Execute, Expect, Group, ParameterRows, Request};
 use super::statement::Statement;
 use super::{IfxHandler, Logging, Machine};
 use crate::limits as own;
@@ -71,7 +71,7 @@ impl<H: IfxHandler> Machine<H> {
         if !self.run().all(reads) || self.run().count() >= own::SELECTS_IN_FLIGHT {
             return false;
         }
-        let Some(Request::Execute(Execute { sql, rows: Rows::One, begin, .. })) =
+        let Some(Request::Execute(Execute { sql, rows: ParameterRows::One, begin, .. })) =
             self.queue.next().map(|pending| &pending.request)
         else {
             return false;

@@ -6,7 +6,7 @@ use crate::support::{bytes, completion, fields};
 use headrace_core::Session as _;
 use headrace_informix::capabilities::Capabilities;
 use headrace_informix::codeset::CodeSet;
-use headrace_informix::machine::{BatchStrategy, Execute, Request, Rows};
+use headrace_informix::machine::{BatchStrategy, Execute, ParameterRows, Request};
 use headrace_informix::types::put::Plan;
 use headrace_informix::types::{Decoder, decode_row};
 use headrace_testkit::{Shared, TestParameters, TestValue as V, TextSink, unhex};
@@ -194,7 +194,7 @@ pub fn whatever_fails_at_an_insert_cursor_is_repeated_without_one() {
         session.sent();
         let rows = vec![vec![V::Int(1), V::Null, V::Null]];
         let sql = "insert into t values (?,?,?)".into();
-        let request = Execute { sql, rows: Rows::Batch, begin: false, strategy: Some(BatchStrategy::Put) };
+        let request = Execute { sql, rows: ParameterRows::Batch, begin: false, strategy: Some(BatchStrategy::Put) };
         session.ask(Request::Execute(request), Vec::new(), rows);
         assert!(!session.sent().contains(&["SQ_PUT"]));
     }

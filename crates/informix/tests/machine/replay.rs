@@ -5,7 +5,7 @@ use crate::support::session::{Conversation, EOT, NEXT_BLOCK, greeting};
 use crate::support::{bytes, completion};
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{Discarded, IfUnsent, Modes, Session as _, Verb};
-use headrace_informix::machine::{Execute, Logging, Request, Rows};
+use headrace_informix::machine::{Execute, Logging, ParameterRows, Request};
 use headrace_testkit::{TestValue as V, Trace, unhex};
 
 const CUT: &str = "fatal cut; it is unknown whether the statement in flight was executed";
@@ -273,8 +273,12 @@ pub fn a_bad_value_in_a_batch_of_which_nothing_was_sent_names_its_row() {
     let mut session = Conversation::start();
     let mut rows: Vec<Vec<V>> = (0..5).map(|i| vec![V::Int(i), V::Null, V::Null]).collect();
     rows[3][2] = V::decimal("NaN");
-    let request =
-        Execute { sql: "insert into t values (?,?,?)".into(), rows: Rows::Batch, begin: false, strategy: None };
+    let request = Execute {
+        sql: "insert into t values (?,?,?)".into(),
+        rows: ParameterRows::Batch,
+        begin: false,
+        strategy: None,
+    };
     let received = session.ask(Request::Execute(request), Vec::new(), rows);
     session.sent();
     session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
@@ -286,7 +290,7 @@ pub fn a_bad_value_in_a_batch_of_which_nothing_was_sent_names_its_row() {
     session.ask(
         Request::Execute(Execute {
             sql: "insert into t values (?,?,?)".into(),
-            rows: Rows::Batch,
+            rows: ParameterRows::Batch,
             begin: false,
             strategy: None,
         }),

@@ -4,7 +4,7 @@ use super::trace::trace;
 use super::{TestHandler, bytes};
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{ReadBuffer, Session as _, WriteBuffer};
-use headrace_informix::machine::{Execute, Machine, Options, Request, Rows};
+use headrace_informix::machine::{Execute, Machine, Options, ParameterRows, Request};
 use headrace_testkit::{Shared, TestValue, Trace, unhex};
 
 /// The end of a group.
@@ -85,7 +85,11 @@ impl Conversation {
 
     /// Executes a statement.
     pub fn execute(&mut self, sql: &str, row: Vec<TestValue>, begin: bool) -> Shared {
-        self.ask(Request::Execute(Execute { sql: sql.into(), rows: Rows::One, begin, strategy: None }), row, Vec::new())
+        self.ask(
+            Request::Execute(Execute { sql: sql.into(), rows: ParameterRows::One, begin, strategy: None }),
+            row,
+            Vec::new(),
+        )
     }
 
     /// Executes an INSERT for many rows.
@@ -93,7 +97,8 @@ impl Conversation {
         let rows = (0..rows)
             .map(|i| vec![TestValue::Int(i as i64), TestValue::text("odd"), TestValue::decimal("1.5")])
             .collect();
-        let request = Execute { sql: "insert into t values (?,?,?)".into(), rows: Rows::Batch, begin, strategy: None };
+        let request =
+            Execute { sql: "insert into t values (?,?,?)".into(), rows: ParameterRows::Batch, begin, strategy: None };
         self.ask(Request::Execute(request), Vec::new(), rows)
     }
 

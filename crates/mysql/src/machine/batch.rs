@@ -30,7 +30,7 @@ use super::block::Autocommit;
 use super::chunk::{Chunk, Frame};
 use super::pending::{Failure, Stage};
 use super::reply::ReplyKind;
-use super::request::{AsText, BatchStrategy, Execute, Rows, may_load};
+use super::request::{AsText, BatchStrategy, Execute, ParameterRows, may_load};
 use super::send::write_row;
 use super::session::SessionState;
 use super::stage::{BATCH_TRANSITIONS, BatchEvent, Event, Phase};
@@ -161,7 +161,7 @@ impl Batch {
     }
 
     fn begin(execute: &Execute, frame: Option<Frame>, window: usize) -> Self {
-        let atomic = matches!(execute.rows, Rows::Batch { atomic: true, .. });
+        let atomic = matches!(execute.rows, ParameterRows::Batch { atomic: true, .. });
         Self {
             atomic,
             holds_block: false,
@@ -216,7 +216,7 @@ impl Batch {
     /// The table of an INSERT whose rows may be sent together, and the statement if they would be joined; in bulk
     /// otherwise.
     pub fn insert(execute: &Execute, session: &SessionState) -> Option<(Table, Option<Insert>)> {
-        let Rows::Batch { strategy, .. } = execute.rows else { return None };
+        let ParameterRows::Batch { strategy, .. } = execute.rows else { return None };
         if strategy == BatchStrategy::Pipelined {
             return None;
         }
@@ -256,7 +256,8 @@ impl Batch {
 /// Returns true if COM_STMT_BULK_EXECUTE is requested, offered by the server, and possible for this statement. The
 /// server refuses it for statements that return rows.
 fn offers_bulk(execute: &Execute, session: &SessionState) -> bool {
-    let wanted = matches!(execute.rows, Rows::Batch { strategy: BatchStrategy::Auto | BatchStrategy::Bulk, .. });
+    let wanted =
+        matches!(execute.rows, ParameterRows::Batch { strategy: BatchStrategy::Auto | BatchStrategy::Bulk, .. });
     if !wanted
         || execute.text == AsText::Always
         || !session.capabilities.contains(Capabilities::MARIADB_STMT_BULK_OPERATIONS)

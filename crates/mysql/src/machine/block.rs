@@ -11,7 +11,7 @@
 
 use super::pending::{PendingRequest, Stage};
 use super::reply::ReplyKind;
-use super::request::{Execute, Request, Rows, VerbStatement};
+use super::request::{Execute, ParameterRows, Request, VerbStatement};
 use super::session::DoubtfulTransaction;
 use super::{Machine, MyHandler};
 use crate::packets::capabilities::StatusFlags;
@@ -124,7 +124,9 @@ impl<H: MyHandler> Machine<H> {
         let pending = &self.queue[at];
         let follows = match &pending.request {
             // It is sent in a batch's first message, which may be taken back.
-            Request::Execute(Execute { rows: Rows::Batch { .. }, .. }) => matches!(pending.stage(), Stage::Batch(_)),
+            Request::Execute(Execute { rows: ParameterRows::Batch { .. }, .. }) => {
+                matches!(pending.stage(), Stage::Batch(_))
+            }
             Request::Execute(_) | Request::Query { .. } | Request::Fetch { .. } => self.queue.started() > 1,
             _ => false,
         };

@@ -27,7 +27,7 @@ mod upload;
 mod verb;
 mod wire;
 
-pub use request::{AsText, BatchStrategy, Execute, Request, Rows, VerbStatement};
+pub use request::{AsText, BatchStrategy, Execute, ParameterRows, Request, VerbStatement};
 pub use reservation::Guarding;
 pub use run::RowPackets;
 pub use session::SessionState;

@@ -2,7 +2,7 @@
 
 use super::MyHandler;
 use super::refusal::takes_literals;
-use super::request::{AsText, Execute, Request, Rows, VerbStatement};
+use super::request::{AsText, Execute, ParameterRows, Request, VerbStatement};
 pub(super) use super::stage::Stage;
 use super::stage::{Event, State, TRANSITIONS};
 use super::statement::Statement;
@@ -125,7 +125,7 @@ impl<H: MyHandler> PendingRequest<H> {
     pub(super) fn may_be_written(&self, modes: Modes) -> bool {
         matches!(
             &self.request,
-            Request::Execute(Execute { sql, rows: Rows::One, text: AsText::IfUnprepared, cursor: None, .. })
+            Request::Execute(Execute { sql, rows: ParameterRows::One, text: AsText::IfUnprepared, cursor: None, .. })
                 if takes_literals(sql, modes)
         ) && self.slot.may_repeat()
     }

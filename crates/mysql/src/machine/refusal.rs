@@ -3,7 +3,7 @@
 
 use super::pending::{Stage, Used};
 use super::reply::ReplyKind;
-use super::request::{AsText, Execute, Request, Rows};
+use super::request::{AsText, Execute, ParameterRows, Request};
 use super::stage::Event;
 use super::statement::Statement;
 use super::{Machine, MyHandler};
@@ -193,7 +193,7 @@ impl<H: MyHandler> Machine<H> {
         let pending = self.front()?;
         let sql = pending.request.sql().cloned();
         let execute = matches!(&pending.request, Request::Execute(execute) if execute.text != AsText::Never);
-        let single = execute && matches!(&pending.request, Request::Execute(Execute { rows: Rows::One, .. }));
+        let single = execute && matches!(&pending.request, Request::Execute(Execute { rows: ParameterRows::One, .. }));
         match (error.code, sql) {
             // There may be no parameters there (CREATE USER ... IDENTIFIED BY ?), but literals: as text, this time.
             (PARSE_ERROR | NON_DML_DYNAMIC_PARAMETERS, Some(sql)) if single && takes_literals(&sql, modes) => {

@@ -32,7 +32,7 @@ pub enum AsText {
 
 /// Which parameters an execution has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rows {
+pub enum ParameterRows {
     /// One row, the response handler's current one.
     One,
     /// As many rows as the response handler's `next_row` delivers.
@@ -53,7 +53,7 @@ pub struct Execute {
     /// What the machine reads in its text, if that was kept with the text.
     pub facts: Option<Facts>,
     /// One row of parameters or many.
-    pub rows: Rows,
+    pub rows: ParameterRows,
     /// Whether the parameters are sent as literals in the text, by COM_QUERY.
     pub text: AsText,
     /// Keep a cursor open on the server and fetch this number of rows first.
@@ -192,7 +192,7 @@ impl Request {
     /// replies, the server takes whatever follows a LOAD DATA LOCAL for the file, and a reservation begins when
     /// everything else is answered.
     pub(super) fn is_exclusive(&self, local_infile: bool) -> bool {
-        if let Request::Execute(Execute { rows: Rows::Batch { .. }, .. }) | Request::Reserve = self {
+        if let Request::Execute(Execute { rows: ParameterRows::Batch { .. }, .. }) | Request::Reserve = self {
             return true;
         }
         local_infile && self.sql().is_some_and(|sql| may_load(sql))

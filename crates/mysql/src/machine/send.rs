@@ -5,7 +5,7 @@ use super::binding::Sending;
 use super::block::Autocommit;
 use super::pending::{Failure, PendingRequest, Stage, Used};
 use super::reply::{Expect, ReplyKind};
-use super::request::{AsText, Execute, Request, Rows, VerbStatement};
+use super::request::{AsText, Execute, ParameterRows, Request, VerbStatement};
 use super::session::SessionState;
 use super::stage::{Event, State};
 use super::statement::Statement;
@@ -258,7 +258,7 @@ impl<H: MyHandler> Machine<H> {
         let scan = Scan::new(sql, self.session.modes());
         let given = pending.slot.handler.as_mut().map(|handler| handler.params(cx).count());
         // Without any, the count is wrong.
-        let may_write = execute.text != AsText::Never && (given != Some(0) || execute.rows != Rows::One);
+        let may_write = execute.text != AsText::Never && (given != Some(0) || execute.rows != ParameterRows::One);
         pending.literal = false;
         if !self.session.prepares(&scan) || may_write && !self.session.binds(sql, &scan) {
             if execute.cursor.is_some() && self.session.opens_cursor(sql) {
@@ -276,7 +276,7 @@ impl<H: MyHandler> Machine<H> {
         pending.go(Event::StartPrepare, Stage::Preparing { is_executed: false });
         // The server's count of parameters must be certain.
         let countable = !scan.uncertain && given == Some(scan.placeholders.len());
-        let one = execute.rows == Rows::One && execute.cursor.is_none();
+        let one = execute.rows == ParameterRows::One && execute.cursor.is_none();
         let known = self.last_prepared != LastPrepared::Unknown;
         if one && countable && known && self.session.prepares_ahead() && self.window > 1 {
             return self.execute_ahead(at, sql, cx, write_buffer);
@@ -372,7 +372,7 @@ impl<H: MyHandler> Machine<H> {
         }
         let pending = &mut self.queue[at];
         let Some(handler) = &mut pending.slot.handler else { return };
-        if let Rows::Batch { .. } = execute.rows {
+        if let ParameterRows::Batch { .. } = execute.rows {
             pending.go(Event::BatchBegun, Stage::Batch(Box::new(Batch::new(&execute, &statement, &self.session))));
             return;
         }

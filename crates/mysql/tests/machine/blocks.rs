@@ -3,7 +3,7 @@
 use crate::machine::conversations::{Script, mysql8, packet, reply, session};
 use crate::support::session::Conversation;
 use headrace_core::{IfUnsent, Protocol as _, Session as _, TransactionStatus, Verb};
-use headrace_mysql::machine::{AsText, Execute, Machine, Request, Rows};
+use headrace_mysql::machine::{AsText, Execute, Machine, ParameterRows, Request};
 use headrace_testkit::Shared;
 use std::sync::atomic::Ordering;
 
@@ -40,7 +40,8 @@ fn verb(session: &mut Conversation<Script>, verb: Verb) -> Shared {
 }
 
 fn text(session: &mut Conversation<Script>, sql: &str) -> Shared {
-    let execute = Execute { facts: None, sql: sql.into(), rows: Rows::One, text: AsText::Always, cursor: None };
+    let execute =
+        Execute { facts: None, sql: sql.into(), rows: ParameterRows::One, text: AsText::Always, cursor: None };
     session.ask(Request::Execute(execute), vec![], vec![]).1
 }
 

@@ -5,7 +5,7 @@ use crate::support::session::Conversation;
 use crate::support::trace;
 use headrace_core::{Certificate, NextStep, Protocol, Session as _, WriteBuffer};
 use headrace_mysql::auth::{Plugin, Secret, ServerKey};
-use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Options, Request, Rows, Tls};
+use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Options, ParameterRows, Request, Tls};
 use headrace_mysql::packets::body::put_lenenc_bytes;
 use headrace_mysql::packets::capabilities::{Capabilities, StatusFlags};
 use headrace_testkit::{Peer, TestValue as V, Trace};
@@ -449,7 +449,8 @@ pub fn after_a_deadlock_a_batch_queries_the_transaction_status() {
 pub fn a_query_that_may_load_a_file_has_nothing_after_it() {
     let replies = vec![greeting("8.4.3", "mysql_native_password", mysql8()), packet(2, OK)];
     let mut session = ready(connecting(Options { local_infile: true, ..options("pw") }, replies));
-    let execute = Execute { facts: None, sql: "select ?".into(), rows: Rows::One, text: AsText::Always, cursor: None };
+    let execute =
+        Execute { facts: None, sql: "select ?".into(), rows: ParameterRows::One, text: AsText::Always, cursor: None };
     session.ask(Request::Execute(execute), vec![V::Int(1)], vec![]);
     session.query("/*! LOAD data local infile 'x' into table t */");
     session.query("select 2");
@@ -545,8 +546,13 @@ pub fn a_cursor_whose_statement_the_server_has_forgotten_is_opened_again() {
     session.peer.replies.extend([prepared(1), reply(&[OK])]);
     session.run().unwrap();
     session.peer.received.clear();
-    let cursor =
-        || Execute { facts: None, sql: sql.into(), rows: Rows::One, text: AsText::IfUnprepared, cursor: Some(2) };
+    let cursor = || Execute {
+        facts: None,
+        sql: sql.into(),
+        rows: ParameterRows::One,
+        text: AsText::IfUnprepared,
+        cursor: Some(2),
+    };
     let (_, opened) = session.ask(Request::Execute(cursor()), vec![V::Int(1)], vec![]);
     let no_cursor = || reply(&[b"\xff\x26\x04#HY000no cursor"]);
     session.peer.replies.extend([unknown(), unknown(), prepared(2), reply(&[OK]), no_cursor()]);
@@ -627,7 +633,7 @@ proptest! {
             capabilities = (capabilities - Capabilities::LONG_PASSWORD) | mariadb;
         }
         let mut session = session(capabilities);
-        let cursor = Execute { facts: None, sql: "select a from t where a = ?".into(), rows: Rows::One, text: AsText::IfUnprepared, cursor: Some(2) };
+        let cursor = Execute { facts: None, sql: "select a from t where a = ?".into(), rows: ParameterRows::One, text: AsText::IfUnprepared, cursor: Some(2) };
         let (id, opened) = session.ask(Request::Execute(cursor), vec![V::Int(1)], vec![]);
         let received = [
             opened,

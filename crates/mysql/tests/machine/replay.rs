@@ -8,7 +8,7 @@ use crate::support::recording_file;
 use crate::support::server::Server;
 use crate::support::session::Conversation;
 use headrace_core::{Fatal, Session as _};
-use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Options, Request, Rows};
+use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Options, ParameterRows, Request};
 use headrace_testkit::{
     Peer, Received, Replay, Shared, Step, TestValue as V, read_recording, server_bytes, write_recording,
 };
@@ -43,7 +43,7 @@ fn ask<P: Peer>(session: &mut Conversation<P>, received: &mut Vec<Shared>) -> Re
     let execute = Execute {
         facts: None,
         sql: "select id from recorded".into(),
-        rows: Rows::One,
+        rows: ParameterRows::One,
         text: AsText::IfUnprepared,
         cursor: Some(4),
     };

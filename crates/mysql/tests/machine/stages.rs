@@ -4,7 +4,9 @@ use crate::machine::conversations::*;
 use crate::support::TestHandler;
 use crate::support::session::Conversation;
 use headrace_core::{Discarded, FatalKind, IfUnsent, Modes, Protocol, Session as _, Verb};
-use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Guarding, InfileState, Machine, Options, Request, Rows};
+use headrace_mysql::machine::{
+    AsText, BatchStrategy, Execute, Guarding, InfileState, Machine, Options, ParameterRows, Request,
+};
 use headrace_mysql::packets::capabilities::Capabilities;
 use headrace_testkit::{Shared, TestValue as V};
 
@@ -174,8 +176,13 @@ pub fn an_expression_is_written_and_only_described_is_prepared() {
 pub fn an_expression_without_its_values_is_refused_before_it_is_executed() {
     for cursor in [None, Some(2)] {
         let mut session = session(mysql8());
-        let execute =
-            Execute { facts: None, sql: "select ? + 1".into(), rows: Rows::One, text: AsText::IfUnprepared, cursor };
+        let execute = Execute {
+            facts: None,
+            sql: "select ? + 1".into(),
+            rows: ParameterRows::One,
+            text: AsText::IfUnprepared,
+            cursor,
+        };
         let (_, received) = session.ask(Request::Execute(execute), vec![], vec![]);
         answer(&mut session, vec![prepared(1)]);
         assert!(end(&received).contains("the statement has 1 parameter, but 0 were given"), "{}", end(&received));
@@ -189,7 +196,7 @@ pub fn a_cursor_of_an_expression_is_that_of_a_statement_with_literals() {
     let cursor = || Execute {
         facts: None,
         sql: "select ? + 1".into(),
-        rows: Rows::One,
+        rows: ParameterRows::One,
         text: AsText::IfUnprepared,
         cursor: Some(2),
     };

@@ -2,7 +2,7 @@
 
 use super::TestHandler;
 use headrace_core::{Certificate, Fatal, NextStep, Protocol, ReadBuffer, Session as _, WriteBuffer};
-use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Machine, Options, Request, Rows};
+use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Machine, Options, ParameterRows, Request};
 use headrace_mysql::sql::Facts;
 use headrace_testkit::{Peer, Shared, Step, TestValue};
 use std::io::{Read, Write};
@@ -122,18 +122,21 @@ impl<P: Peer> Conversation<P> {
     /// With facts that were kept with the text, as the drivers' shells pass them; the others are without.
     pub fn execute(&mut self, sql: &str, row: Vec<TestValue>) -> Shared {
         let facts = Some(Facts::of(sql, self.machine.accepts_several()));
-        let execute = Execute { facts, sql: sql.into(), rows: Rows::One, text: AsText::IfUnprepared, cursor: None };
+        let execute =
+            Execute { facts, sql: sql.into(), rows: ParameterRows::One, text: AsText::IfUnprepared, cursor: None };
         self.ask(Request::Execute(execute), row, Vec::new()).1
     }
 
     /// The same with its parameters bound, whatever they mean.
     pub fn execute_bound(&mut self, sql: &str, row: Vec<TestValue>) -> Shared {
-        let execute = Execute { facts: None, sql: sql.into(), rows: Rows::One, text: AsText::Never, cursor: None };
+        let execute =
+            Execute { facts: None, sql: sql.into(), rows: ParameterRows::One, text: AsText::Never, cursor: None };
         self.ask(Request::Execute(execute), row, Vec::new()).1
     }
 
     pub fn execute_text(&mut self, sql: &str, row: Vec<TestValue>) -> Shared {
-        let execute = Execute { facts: None, sql: sql.into(), rows: Rows::One, text: AsText::Always, cursor: None };
+        let execute =
+            Execute { facts: None, sql: sql.into(), rows: ParameterRows::One, text: AsText::Always, cursor: None };
         self.ask(Request::Execute(execute), row, Vec::new()).1
     }
 
@@ -141,7 +144,7 @@ impl<P: Peer> Conversation<P> {
         let execute = Execute {
             facts: None,
             sql: sql.into(),
-            rows: Rows::Batch { strategy, atomic },
+            rows: ParameterRows::Batch { strategy, atomic },
             text: AsText::IfUnprepared,
             cursor: None,
         };

@@ -2,7 +2,7 @@
 
 use super::answer::Prelude;
 use super::pending::{Failure, PendingRequest, Stage};
-use super::request::{Execute, Request, Rows};
+use super::request::{Execute, ParameterRows, Request};
 use super::send::statement_of;
 use super::stage::{Event, Unsent};
 use super::statement::{Lookup, Statement};
@@ -316,7 +316,7 @@ impl<H: PgHandler> Machine<H> {
 
 /// The reason why a statement with its parameters cannot even be described: their count does not fit into the messages.
 pub(super) fn too_many<H: PgHandler>(pending: &mut PendingRequest<H>, cx: H::Context<'_>) -> Option<H::Error> {
-    let one = matches!(&pending.request, Request::Execute(Execute { rows: Rows::One, .. }));
+    let one = matches!(&pending.request, Request::Execute(Execute { rows: ParameterRows::One, .. }));
     let typed = pending.preparation().is_some_and(|known| known.typing.is_some() && known.types_pending);
     if !one && !typed {
         return None;

@@ -31,7 +31,7 @@ mod verb;
 mod work;
 
 pub use facts::Facts;
-pub use request::{Copy, Cursor, Execute, Portal, PortalId, Prepare, Request, Rows};
+pub use request::{Copy, Cursor, Execute, ParameterRows, Portal, PortalId, Prepare, Request};
 pub use run::DataRows;
 pub use stage::{Event, State, TRANSITIONS};
 pub use startup::{Binding, Method, Options, Purpose, Secret, Tls};

@@ -17,7 +17,7 @@ pub enum Prepare {
 
 /// Which parameters an execution has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Rows {
+pub enum ParameterRows {
     /// One row, the response handler's current one.
     One,
     /// As many rows as the response handler's `next_row` delivers.
@@ -28,10 +28,10 @@ pub enum Rows {
     TimeTypedBatch,
 }
 
-impl Rows {
+impl ParameterRows {
     /// Returns true if there may be many.
     pub fn is_batch(self) -> bool {
-        self != Rows::One
+        self != ParameterRows::One
     }
 }
 
@@ -82,7 +82,7 @@ pub struct Execute {
     /// the server.
     pub hints: Vec<Oid>,
     /// One row of parameters or many.
-    pub rows: Rows,
+    pub rows: ParameterRows,
     /// Named or not.
     pub prepare: Prepare,
     /// A statement (BEGIN) to run in the same group, before this one, unless a transaction block is open then.
@@ -116,7 +116,7 @@ impl Execute {
             sql: sql.into(),
             facts: None,
             hints: Vec::new(),
-            rows: Rows::One,
+            rows: ParameterRows::One,
             prepare: Prepare::Named,
             prelude: None,
             portal: None,

@@ -7,7 +7,7 @@
 //! statement.
 
 use super::pending::PendingRequest;
-use super::request::{Execute, Prepare, Request, Rows};
+use super::request::{Execute, ParameterRows, Prepare, Request};
 use super::statement::{Lookup, Statement};
 use super::work::{Preparation, Source, Work};
 use super::{Machine, PgHandler, Server};
@@ -225,9 +225,9 @@ impl<H: PgHandler> PendingRequest<H> {
     pub(super) fn begin_typing(&mut self, cx: H::Context<'_>) -> Result<(), H::Error> {
         let Request::Execute(Execute { rows, sql, .. }) = &self.request else { return Ok(()) };
         let times_only = match rows {
-            Rows::TypedBatch => false,
-            Rows::TimeTypedBatch => true,
-            Rows::One | Rows::Batch => return Ok(()),
+            ParameterRows::TypedBatch => false,
+            ParameterRows::TimeTypedBatch => true,
+            ParameterRows::One | ParameterRows::Batch => return Ok(()),
         };
         let mut typing = Box::new(Typing::new(sql, times_only));
         if self.take_row(cx)?

@@ -3,7 +3,7 @@
 use crate::machine::session::*;
 use crate::support::TestHandler;
 use headrace_core::{Protocol as _, Session as _};
-use headrace_postgres::machine::{Execute, Request, Rows};
+use headrace_postgres::machine::{Execute, ParameterRows, Request};
 use headrace_postgres::messages::tag::backend;
 use headrace_testkit::{Shared, TestValue};
 
@@ -13,7 +13,7 @@ const TEXT: u32 = 25;
 
 /// A batch that goes on as a COPY after its first row.
 fn copied(sql: &str) -> Request {
-    let Request::Execute(execute) = execution(sql, Rows::TypedBatch, true) else { unreachable!() };
+    let Request::Execute(execute) = execution(sql, ParameterRows::TypedBatch, true) else { unreachable!() };
     Request::Execute(Execute { copy_after: Some(1), ..execute })
 }
 
@@ -90,7 +90,7 @@ fn checking_reused(rereads: bool) -> (Conversation, Shared) {
     let sql = "insert into t values ($1)";
     let row = [msg(backend::BIND_COMPLETE, b""), completed("INSERT 0 1")].concat();
     for begin in [described(&[INT4], &[]), msg(backend::PARSE_COMPLETE, b"")] {
-        session.ask(execution(sql, Rows::TypedBatch, true), vec![], vec![vec![1.into()]]);
+        session.ask(execution(sql, ParameterRows::TypedBatch, true), vec![], vec![vec![1.into()]]);
         session.feed_messages(&[begin]);
         session.feed_messages(&[row.clone(), ready(b'I')]);
     }
@@ -139,13 +139,13 @@ fn sending_reused() -> (Conversation, Shared) {
     let sql = "insert into t values ($1)";
     let row = [msg(backend::BIND_COMPLETE, b""), completed("INSERT 0 1")].concat();
     for begin in [described(&[INT4], &[]), msg(backend::PARSE_COMPLETE, b"")] {
-        session.ask(execution(sql, Rows::TypedBatch, true), vec![], vec![vec![1.into()]]);
+        session.ask(execution(sql, ParameterRows::TypedBatch, true), vec![], vec![vec![1.into()]]);
         session.feed_messages(&[begin]);
         session.feed_messages(&[row.clone(), ready(b'I')]);
     }
     let (mut handler, received) = TestHandler::new(vec![], (1..=4).map(|n: i64| vec![n.into()]).collect());
     handler.kept = 2;
-    session.machine.submit(execution(sql, Rows::TypedBatch, true), handler);
+    session.machine.submit(execution(sql, ParameterRows::TypedBatch, true), handler);
     session.feed_messages(&[]);
     session.sent();
     session.feed_messages(&[server_process_queried()]);

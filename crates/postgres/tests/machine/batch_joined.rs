@@ -3,7 +3,7 @@
 use crate::machine::session::*;
 use crate::support::TestHandler;
 use headrace_core::{Protocol as _, Session as _};
-use headrace_postgres::machine::{Execute, Request, Rows};
+use headrace_postgres::machine::{Execute, ParameterRows, Request};
 use headrace_postgres::messages::tag::backend;
 use headrace_testkit::{Shared, TestValue};
 
@@ -14,7 +14,7 @@ const ASKED: [&str; 5] = ["Parse", "Parse", "Bind", "Execute", "Flush"];
 
 /// A batch of these rows, which can be read again; it asks for its table after the first one.
 fn batch(sql: &str, rows: Vec<TestValue>) -> (Request, TestHandler, Shared) {
-    let Request::Execute(execute) = execution(sql, Rows::TypedBatch, true) else { unreachable!() };
+    let Request::Execute(execute) = execution(sql, ParameterRows::TypedBatch, true) else { unreachable!() };
     let request = Request::Execute(Execute { join_from: Some(1), ..execute });
     let (handler, received) = TestHandler::new(vec![], rows.into_iter().map(|value| vec![value]).collect());
     (request, handler, received)

@@ -4,7 +4,7 @@ use crate::machine::session::*;
 use crate::support::TestHandler;
 use headrace_core::protocol::{Fatal, FatalKind, Protocol};
 use headrace_core::{Discarded, IfUnsent, Session as _, TransactionStatus, Verb};
-use headrace_postgres::machine::{Execute, Portal, PortalId, Prepare, Request, Rows};
+use headrace_postgres::machine::{Execute, ParameterRows, Portal, PortalId, Prepare, Request};
 use headrace_postgres::messages::tag::{self, backend};
 use headrace_testkit::TestValue;
 use std::sync::atomic::Ordering;
@@ -193,11 +193,11 @@ pub fn a_value_that_does_not_fit_sends_nothing_of_a_known_statement() {
         let Request::Execute(execute) = execution("insert", rows, true) else { unreachable!() };
         Request::Execute(Execute { hints: vec![21], ..execute })
     };
-    session.ask(typed(Rows::One), vec![1.into()], vec![]);
+    session.ask(typed(ParameterRows::One), vec![1.into()], vec![]);
     session.feed_messages(&[described(&[21], &[])]);
     session.feed_messages(&[msg(backend::BIND_COMPLETE, b""), completed("INSERT 0 1"), ready(b'I')]);
     session.write_buffer.take();
-    let (_, received) = session.ask(typed(Rows::Batch), vec![], vec![vec![1.into()], vec![70_000.into()]]);
+    let (_, received) = session.ask(typed(ParameterRows::Batch), vec![], vec![vec![1.into()], vec![70_000.into()]]);
     assert_eq!(session.write_buffer.len(), 0, "nothing may be sent");
     let end = received.get().end.clone().unwrap();
     assert!(end.contains("does not fit int2") && end.ends_with("at row 1"), "{end}");
@@ -529,7 +529,7 @@ pub fn replies_before_the_end_of_a_portal_are_read() {
         sql: "select n".into(),
         facts: None,
         hints: Vec::new(),
-        rows: Rows::One,
+        rows: ParameterRows::One,
         prepare: Prepare::Named,
         prelude: Some("BEGIN".into()),
         portal: Some(Portal { id: portal.clone(), max_rows: 1, reserves: true }),
@@ -577,11 +577,11 @@ pub fn replies_before_the_end_of_a_portal_are_read() {
 pub fn nothing_of_a_block_is_executed_whose_begin_has_failed() {
     for fails in [false, true] {
         let mut session = Conversation::start();
-        let update = |sql: &str| match execution(sql, Rows::One, true) {
+        let update = |sql: &str| match execution(sql, ParameterRows::One, true) {
             Request::Execute(execute) => Request::Execute(Execute { prelude: Some("BEGIN".into()), ..execute }),
             other => other,
         };
-        session.ask(execution("update t", Rows::One, true), Vec::new(), Vec::new());
+        session.ask(execution("update t", ParameterRows::One, true), Vec::new(), Vec::new());
         session.feed_messages(&[described(&[], &[])]);
         session.feed_messages(&[msg(backend::BIND_COMPLETE, b""), completed("UPDATE 1"), ready(b'I')]);
         session.sent();

@@ -3,7 +3,7 @@
 use crate::machine::session::*;
 use headrace_core::protocol::BulkDirection;
 use headrace_core::{Discarded, Session as _};
-use headrace_postgres::machine::{Copy, CopyState, Request, Rows};
+use headrace_postgres::machine::{Copy, CopyState, ParameterRows, Request};
 use headrace_postgres::messages::tag::backend;
 use headrace_testkit::Shared;
 
@@ -166,10 +166,10 @@ pub fn a_copy_that_is_executed_is_refused_whatever_was_sent_of_it() {
     let large = || "x".repeat(300_000).into();
     let small = |rows: i64| (0..rows).map(|n| vec![n.to_string().into()]).collect();
     let cases = [
-        (Rows::One, vec!["x".into()], vec![], vec!["CopyFail", "Sync"]),
-        (Rows::One, vec![large()], vec![], vec!["Bind", "Execute", "CopyFail", "Sync"]),
-        (Rows::Batch, vec![], vec![vec![large()], vec![large()]], vec!["Bind", "Execute", "CopyFail", "Sync"]),
-        (Rows::Batch, vec![], small(3000), vec!["CopyFail", "Sync"]),
+        (ParameterRows::One, vec!["x".into()], vec![], vec!["CopyFail", "Sync"]),
+        (ParameterRows::One, vec![large()], vec![], vec!["Bind", "Execute", "CopyFail", "Sync"]),
+        (ParameterRows::Batch, vec![], vec![vec![large()], vec![large()]], vec!["Bind", "Execute", "CopyFail", "Sync"]),
+        (ParameterRows::Batch, vec![], small(3000), vec!["CopyFail", "Sync"]),
     ];
     for (rows, row, batch, last) in cases {
         let mut session = Conversation::start();
@@ -192,7 +192,7 @@ pub fn the_error_of_a_misplaced_copy_is_told_from_others() {
         ("57014", "canceling statement due to user request", None),
         ("57P01", "terminating connection due to administrator command", None),
     ] {
-        for request in [execution("copy t from stdin", Rows::One, true), script("copy t from stdin", false)] {
+        for request in [execution("copy t from stdin", ParameterRows::One, true), script("copy t from stdin", false)] {
             let mut session = Conversation::start();
             let is_script = matches!(request, Request::Script { .. });
             let (_, received) = session.ask(request, vec![], vec![]);
@@ -209,6 +209,6 @@ pub fn the_error_of_a_misplaced_copy_is_told_from_others() {
 #[test]
 pub fn an_unexpected_copy_ends_the_session() {
     let mut session = Conversation::start();
-    session.ask(execution("select 1", Rows::One, true), vec![], vec![]);
+    session.ask(execution("select 1", ParameterRows::One, true), vec![], vec![]);
     assert!(session.feed(&copy_response(COPY_IN)).is_err());
 }

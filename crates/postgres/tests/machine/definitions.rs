@@ -2,14 +2,14 @@
 
 use crate::machine::session::*;
 use headrace_core::{IfUnsent, Verb};
-use headrace_postgres::machine::{Execute, Request, Rows};
+use headrace_postgres::machine::{Execute, ParameterRows, Request};
 use headrace_postgres::messages::tag::backend;
 
 const SQL: &str = "select * from t";
 
 /// Executes a statement in an open block.
 fn execute_in_block(session: &mut Conversation, sql: &str, columns: Option<&[(&str, u32)]>, tag: &str) {
-    session.ask(execution(sql, Rows::One, true), Vec::new(), Vec::new());
+    session.ask(execution(sql, ParameterRows::One, true), Vec::new(), Vec::new());
     if let Some(columns) = columns {
         session.feed_messages(&[described(&[], columns)]);
     }
@@ -30,7 +30,7 @@ fn a_query_after_the_end_of_a_block_that_defined_something_is_described_again() 
         }
         session.ask(verb(end), Vec::new(), Vec::new());
         // One of a pipeline, which is not repeated.
-        let Request::Execute(execute) = execution(SQL, Rows::One, true) else { unreachable!() };
+        let Request::Execute(execute) = execution(SQL, ParameterRows::One, true) else { unreachable!() };
         session.ask(Request::Execute(Execute { ordered: true, ..execute }), Vec::new(), Vec::new());
         let sent = session.sent();
         assert_eq!(sent.contains(&["Parse", "Describe", "Flush"]), defined, "{sent:?}");

@@ -4,7 +4,7 @@
 use crate::machine::session::*;
 use crate::support::TestHandler;
 use headrace_core::Protocol;
-use headrace_postgres::machine::{Copy, PortalId, Request, Rows};
+use headrace_postgres::machine::{Copy, ParameterRows, PortalId, Request};
 use headrace_postgres::messages::tag::backend;
 use headrace_testkit::{Shared, TestValue, drive};
 use proptest::prelude::*;
@@ -55,12 +55,12 @@ fn request() -> impl Strategy<Value = (Request, Vec<TestValue>, Vec<Vec<TestValu
     let rows = || vec![vec![1.into()], vec!["x".into()], vec!["y".into()]];
     let many = (0..2000).map(|n: i64| vec![n.to_string().into()]).collect::<Vec<_>>();
     prop_oneof![
-        any::<bool>().prop_map(|sync| (execution("select 1", Rows::One, sync), vec![], vec![])),
-        any::<bool>().prop_map(|sync| (execution("select $1", Rows::One, sync), vec!["x".into()], vec![])),
-        Just((execution("insert", Rows::Batch, true), vec![], many)),
-        Just((execution("select $1", Rows::TypedBatch, true), vec![], rows())),
-        Just((execution("select $1", Rows::TimeTypedBatch, true), vec![], rows())),
-        Just((execution("copy t from stdin", Rows::One, true), vec![], vec![])),
+        any::<bool>().prop_map(|sync| (execution("select 1", ParameterRows::One, sync), vec![], vec![])),
+        any::<bool>().prop_map(|sync| (execution("select $1", ParameterRows::One, sync), vec!["x".into()], vec![])),
+        Just((execution("insert", ParameterRows::Batch, true), vec![], many)),
+        Just((execution("select $1", ParameterRows::TypedBatch, true), vec![], rows())),
+        Just((execution("select $1", ParameterRows::TimeTypedBatch, true), vec![], rows())),
+        Just((execution("copy t from stdin", ParameterRows::One, true), vec![], vec![])),
         any::<bool>().prop_map(|copy| (script("copy t from stdin", copy), vec![], vec![])),
         (any::<bool>(), any::<bool>()).prop_map(move |(into, left_out)| (copy(into, left_out), vec![], vec![])),
         Just((Request::Describe { sql: "select 1".into() }, vec![], vec![])),

@@ -1,7 +1,7 @@
 //! Statements that are prepared again because a pooler may be between client and server.
 
 use crate::machine::session::*;
-use headrace_postgres::machine::Rows;
+use headrace_postgres::machine::ParameterRows;
 use headrace_postgres::messages::tag::backend;
 
 /// What queries the process that answers.
@@ -17,7 +17,7 @@ fn done() -> [Vec<u8>; 3] {
 fn a_batch_forgets_what_it_prepared_without_waiting_though_it_went_on_to_other_types() {
     let mut session = Conversation::start();
     let text = || vec!["x".into()];
-    let batch = |rows| (execution(SQL, Rows::TypedBatch, true), vec![], rows);
+    let batch = |rows| (execution(SQL, ParameterRows::TypedBatch, true), vec![], rows);
     let (request, row, rows) = batch(vec![text()]);
     session.ask(request, row, rows);
     session.feed_messages(&[described(&[25], &[])]);

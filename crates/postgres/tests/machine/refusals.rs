@@ -4,7 +4,7 @@ use crate::machine::session::*;
 use crate::support::TestHandler;
 use headrace_core::Protocol;
 use headrace_postgres::limits;
-use headrace_postgres::machine::{PortalId, Request, Rows};
+use headrace_postgres::machine::{ParameterRows, PortalId, Request};
 use headrace_postgres::messages::tag::backend;
 use headrace_testkit::TestValue;
 
@@ -21,11 +21,11 @@ pub fn nothing_is_fetched_from_a_portal_that_is_not_open() {
 #[test]
 pub fn too_many_parameters_after_others_of_a_group_still_end_it() {
     let mut session = Conversation::start();
-    session.ask(execution("select 1", Rows::One, false), vec![], vec![]);
+    session.ask(execution("select 1", ParameterRows::One, false), vec![], vec![]);
     session.feed_messages(&[described(&[], &[("n", 23)])]);
     session.sent();
     let many = vec![TestValue::Null; limits::PARAMETERS + 1];
-    let (_, received) = session.ask(execution("select many", Rows::One, true), many, vec![]);
+    let (_, received) = session.ask(execution("select many", ParameterRows::One, true), many, vec![]);
     session.feed_messages(&[]);
     assert_eq!(session.sent(), ["Sync"]);
     session.feed_messages(&[msg(backend::BIND_COMPLETE, b""), completed("SELECT 0"), ready(b'I')]);
@@ -36,7 +36,7 @@ pub fn too_many_parameters_after_others_of_a_group_still_end_it() {
 pub fn a_first_row_that_does_not_fit_sends_nothing_but_the_end_of_its_description() {
     let mut session = Conversation::start();
     let rows = vec![vec![1.into(), 2.into()]];
-    let (_, received) = session.ask(execution("insert", Rows::Batch, true), vec![], rows);
+    let (_, received) = session.ask(execution("insert", ParameterRows::Batch, true), vec![], rows);
     session.feed_messages(&[described(&[23], &[])]);
     assert_eq!(session.sent(), ["Parse", "Describe", "Flush", "Sync"]);
     session.feed_messages(&[ready(b'I')]);
@@ -49,7 +49,7 @@ pub fn an_error_stops_a_batch_wherever_it_stands() {
     let small = (0..3000).map(|n| vec![n.to_string().into()]).collect();
     for (batch, count) in [(vec![large(), large()], 1), (small, 3000)] {
         let mut session = Conversation::start();
-        let (_, received) = session.ask(execution("insert", Rows::Batch, true), vec![], batch);
+        let (_, received) = session.ask(execution("insert", ParameterRows::Batch, true), vec![], batch);
         session.feed_messages(&[described(&[25], &[])]);
         session.feed_messages(&[error("23505")]);
         let sent = session.sent();
@@ -63,7 +63,7 @@ pub fn an_error_stops_a_batch_wherever_it_stands() {
 #[test]
 pub fn an_error_right_after_a_description_binds_nothing() {
     let mut session = Conversation::start();
-    let (_, received) = session.ask(execution("select 1", Rows::One, true), vec![], vec![]);
+    let (_, received) = session.ask(execution("select 1", ParameterRows::One, true), vec![], vec![]);
     session.feed_messages(&[described(&[], &[("n", 23)]), error("57014")]);
     assert_eq!(session.sent(), ["Parse", "Describe", "Flush", "Sync"]);
     session.feed_messages(&[ready(b'I')]);
@@ -73,10 +73,10 @@ pub fn an_error_right_after_a_description_binds_nothing() {
 #[test]
 pub fn a_value_that_a_kept_statement_does_not_take_is_tried_on_a_fresh_one() {
     for (rows, row, batch) in
-        [(Rows::One, vec![70_000.into()], vec![]), (Rows::Batch, vec![], vec![vec![70_000.into()]])]
+        [(ParameterRows::One, vec![70_000.into()], vec![]), (ParameterRows::Batch, vec![], vec![vec![70_000.into()]])]
     {
         let mut session = Conversation::start();
-        session.ask(execution("insert", Rows::One, true), vec![1.into()], vec![]);
+        session.ask(execution("insert", ParameterRows::One, true), vec![1.into()], vec![]);
         session.feed_messages(&[described(&[21], &[])]);
         session.feed_messages(&[msg(backend::BIND_COMPLETE, b""), completed("INSERT 0 1"), ready(b'I')]);
         session.sent();

@@ -3,7 +3,7 @@
 use crate::support::TestHandler;
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{ReadBuffer, Session as _, Verb, WriteBuffer};
-use headrace_postgres::machine::{Binding, Execute, Machine, Options, Prepare, Purpose, Request, Rows, Tls};
+use headrace_postgres::machine::{Binding, Execute, Machine, Options, ParameterRows, Prepare, Purpose, Request, Tls};
 use headrace_postgres::messages::backend::header;
 use headrace_postgres::messages::tag::{self, backend};
 use headrace_testkit::{Completion, Received, Shared, TestValue, Trace};
@@ -136,7 +136,7 @@ impl Conversation {
         row: Vec<TestValue>,
         sync: bool,
     ) -> Shared {
-        let rows = if batch.is_some() { Rows::Batch } else { Rows::One };
+        let rows = if batch.is_some() { ParameterRows::Batch } else { ParameterRows::One };
         let (mut handler, received) = TestHandler::new(row, batch.unwrap_or_default());
         handler.rewinds = false;
         let request = Request::Execute(Execute {
@@ -224,7 +224,7 @@ pub fn copy_response(tag: u8) -> Vec<u8> {
 }
 
 /// An execution of one row, or of a batch.
-pub fn execution(sql: &str, rows: Rows, sync: bool) -> Request {
+pub fn execution(sql: &str, rows: ParameterRows, sync: bool) -> Request {
     Request::Execute(Execute {
         sql: sql.into(),
         facts: None,

@@ -2,7 +2,7 @@
 
 use crate::machine::session::*;
 use headrace_core::Session as _;
-use headrace_postgres::machine::{Execute, Request, Rows};
+use headrace_postgres::machine::{Execute, ParameterRows, Request};
 use headrace_postgres::messages::tag::backend;
 use headrace_testkit::Shared;
 
@@ -29,7 +29,7 @@ fn looked_up() -> Vec<u8> {
 pub fn a_statement_goes_on_when_its_types_are_known() {
     for known in [true, false] {
         let mut session = Conversation::start();
-        let (_, received) = session.ask(execution("select c", Rows::One, true), vec![], vec![]);
+        let (_, received) = session.ask(execution("select c", ParameterRows::One, true), vec![], vec![]);
         session.feed_messages(&[described(&[], &[("c", 99_998)])]);
         assert_eq!(session.sent(), ["Parse", "Describe", "Flush", "Query"]);
         let asked = if known { completed("SELECT 0") } else { error("42501") };
@@ -59,7 +59,7 @@ pub fn a_statement_that_is_only_described_is_not_executed() {
 fn batch_of_two_types() -> (Conversation, u64, Shared) {
     let mut session = Conversation::start();
     let rows = vec![vec![1.into()], vec!["x".into()]];
-    let (id, received) = session.ask(execution("select $1", Rows::TypedBatch, true), vec![], rows);
+    let (id, received) = session.ask(execution("select $1", ParameterRows::TypedBatch, true), vec![], rows);
     session.feed_messages(&[described(&[23], &[("n", 23)])]);
     let sent = ["Parse", "Describe", "Flush", "Bind", "Execute", "Parse", "Describe", "Flush"];
     assert_eq!(session.sent(), sent);
@@ -73,7 +73,7 @@ pub fn only_times_decide_the_types_of_a_batch_that_says_so() {
     use headrace_testkit::TestValue::{Timestamp, TimestampTz};
     let mut session = Conversation::start();
     let rows = vec![vec![1.into(), Timestamp(0)], vec![70_000.into(), Timestamp(0)], vec![1.into(), TimestampTz(0)]];
-    session.ask(execution("select $1, $2", Rows::TimeTypedBatch, true), vec![], rows);
+    session.ask(execution("select $1, $2", ParameterRows::TimeTypedBatch, true), vec![], rows);
     session.feed_messages(&[described(&[23, 1114], &[])]);
     let sent = ["Parse", "Describe", "Flush", "Bind", "Execute", "Bind", "Execute", "Parse", "Describe", "Flush"];
     assert_eq!(session.sent(), sent);
@@ -140,7 +140,7 @@ pub fn results_of_a_script_wait_for_their_types() {
 /// A session with a known statement whose rows have to be deferred.
 fn knows_deferred() -> Conversation {
     let mut session = Conversation::start();
-    let (_, received) = session.ask(execution("select c, $1", Rows::One, true), vec!["x".into()], vec![]);
+    let (_, received) = session.ask(execution("select c, $1", ParameterRows::One, true), vec!["x".into()], vec![]);
     session.feed_messages(&[described(&[25], &[("c", COMPOSITE)]), catalogue(), completed("SELECT 1"), ready(b'I')]);
     session.feed_messages(&[msg(backend::BIND_COMPLETE, b""), composite_row(), completed("SELECT 1"), ready(b'I')]);
     session.feed_messages(&[looked_up(), ready(b'I')]);
@@ -159,8 +159,8 @@ fn held_result() -> Vec<u8> {
 #[test]
 pub fn results_within_a_pipeline_are_looked_up_in_its_group_and_again_if_that_is_skipped() {
     let mut session = knows_deferred();
-    let (_, deferred) = session.ask(execution("select c, $1", Rows::One, false), vec!["x".into()], vec![]);
-    let (_, failed) = session.ask(execution("select c, $1", Rows::One, false), vec!["y".into()], vec![]);
+    let (_, deferred) = session.ask(execution("select c, $1", ParameterRows::One, false), vec!["x".into()], vec![]);
+    let (_, failed) = session.ask(execution("select c, $1", ParameterRows::One, false), vec!["y".into()], vec![]);
     session.feed_messages(&[held_result()]);
     session.feed_messages(&[error("22012")]);
     session.ask(Request::Sync, vec![], vec![]);
@@ -174,7 +174,7 @@ pub fn results_within_a_pipeline_are_looked_up_in_its_group_and_again_if_that_is
 pub fn results_that_come_before_the_rest_could_be_sent_are_looked_up_too() {
     let mut session = knows_deferred();
     let (_, deferred) =
-        session.ask(execution("select c, $1", Rows::One, false), vec!["x".repeat(300_000).into()], vec![]);
+        session.ask(execution("select c, $1", ParameterRows::One, false), vec!["x".repeat(300_000).into()], vec![]);
     session.feed_messages(&[held_result()]);
     session.sent();
     session.feed_messages(&[]);
@@ -189,7 +189,7 @@ const MOOD: u32 = 99_997;
 /// A session that has executed [`INSERT`], which returned an integer.
 fn knows_insert() -> Conversation {
     let mut session = Conversation::start();
-    session.ask(execution(INSERT, Rows::One, true), vec!["x".into()], vec![]);
+    session.ask(execution(INSERT, ParameterRows::One, true), vec!["x".into()], vec![]);
     session.feed_messages(&[described(&[25], &[("n", 23), ("p", 25)])]);
     let row = data_row(&[Some(&[0, 0, 0, 1]), Some(b"x")]);
     session.feed_messages(&[msg(backend::BIND_COMPLETE, b""), row, completed("INSERT 0 1"), ready(b'I')]);
@@ -200,7 +200,7 @@ fn knows_insert() -> Conversation {
 #[test]
 pub fn a_type_that_is_new_to_the_session_is_looked_up_after_the_statement_was_executed() {
     let mut session = knows_insert();
-    let (_, received) = session.ask(execution(INSERT, Rows::One, true), vec!["x".into()], vec![]);
+    let (_, received) = session.ask(execution(INSERT, ParameterRows::One, true), vec!["x".into()], vec![]);
     assert_eq!(session.sent(), ["Parse", "Bind", "Describe", "Execute", "Sync"], "a pooler might have prepared it");
     session.feed_messages(&[
         [msg(backend::PARSE_COMPLETE, b""), msg(backend::BIND_COMPLETE, b"")].concat(),
@@ -225,7 +225,7 @@ pub fn a_type_that_is_new_to_the_session_is_looked_up_after_the_statement_was_ex
 pub fn a_statement_that_is_alone_is_refused_before_it_is_executed_if_it_has_another_number_of_columns() {
     for (sync, ordered, formats) in [(true, false, &[0, 2, 0, 1, 0, 1][..]), (true, true, &[0, 1, 0, 1])] {
         let mut session = knows_insert();
-        let Request::Execute(execute) = execution(INSERT, Rows::One, sync) else { unreachable!() };
+        let Request::Execute(execute) = execution(INSERT, ParameterRows::One, sync) else { unreachable!() };
         session.ask(Request::Execute(Execute { ordered, ..execute }), vec!["x".into()], vec![]);
         let sent = session.write_buffer.take();
         let bind = sent.windows(formats.len()).any(|bytes| bytes == formats);
@@ -236,7 +236,7 @@ pub fn a_statement_that_is_alone_is_refused_before_it_is_executed_if_it_has_anot
 #[test]
 pub fn what_was_refused_so_is_described_and_executed_again() {
     let mut session = knows_insert();
-    let (_, received) = session.ask(execution(INSERT, Rows::One, true), vec!["x".into()], vec![]);
+    let (_, received) = session.ask(execution(INSERT, ParameterRows::One, true), vec!["x".into()], vec![]);
     session.feed_messages(&[msg(backend::PARSE_COMPLETE, b""), error("08P01"), ready(b'I')]);
     session.feed_messages(&[server_process_queried()]);
     let sent = session.sent();

@@ -12,7 +12,7 @@ use crate::wire::Wire;
 use dialect::Cubrid;
 use headrace_core::CodeSet;
 use headrace_drivers::protocols::cubrid;
-use headrace_drivers::protocols::cubrid::machine::{BatchStrategy, Execute, Request, Rows};
+use headrace_drivers::protocols::cubrid::machine::{BatchStrategy, Execute, ParameterRows, Request};
 use headrace_drivers::protocols::cubrid::messages::login::BrokerInfo;
 use headrace_drivers::protocols::cubrid::messages::parameter;
 use pyo3::prelude::*;
@@ -95,7 +95,12 @@ impl CubridWire {
         call.arrow = arrow;
         call.first = first;
         let begin = wire.still_begins(begin);
-        wire.enqueue(py, state, Request::Execute(Execute { sql: query.sql.clone(), rows: Rows::One, begin }), call)
+        wire.enqueue(
+            py,
+            state,
+            Request::Execute(Execute { sql: query.sql.clone(), rows: ParameterRows::One, begin }),
+            call,
+        )
     }
 
     /// The next block of a stream: its columns and a list of rows. None if the rest comes with its result. Raises
@@ -142,7 +147,7 @@ impl CubridWire {
         let arranged = query.get().arranges().then(|| query.clone_ref(py));
         let args = Args::batch(py, rows, arranged)?;
         let call = wire.call::<Cubrid>(py, &state, args, ResultShape::One, query.get().sql.clone())?;
-        let (rows, begin) = (Rows::Batch { strategy, atomic }, wire.still_begins(begin));
+        let (rows, begin) = (ParameterRows::Batch { strategy, atomic }, wire.still_begins(begin));
         wire.enqueue(py, state, Request::Execute(Execute { sql: query.get().sql.clone(), rows, begin }), call)
     }
 
@@ -207,7 +212,7 @@ impl CubridWire {
         begin: bool,
     ) -> PyResult<Py<PyAny>> {
         Self::one_row(slf, py, sql, params, begin, |sql, begin| {
-            Request::Execute(Execute { sql, rows: Rows::Keys, begin })
+            Request::Execute(Execute { sql, rows: ParameterRows::Keys, begin })
         })
     }
 

@@ -12,7 +12,7 @@ use crate::wire::{Io, Wire};
 use dialect::Informix;
 use headrace_core::{Cancellation, Interrupt, NextStep};
 use headrace_drivers::protocols::informix::machine::{
-    BatchStrategy, Declare, Execute, Logging, Position, Request, Rows,
+    BatchStrategy, Declare, Execute, Logging, ParameterRows, Position, Request,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
@@ -73,7 +73,7 @@ impl InformixWire {
         let (sql, params) = sql.with_params(slf, params)?;
         let request = |sql| {
             let begin = wire.still_begins(begin);
-            Request::Execute(Execute { sql, rows: Rows::One, begin, strategy: None })
+            Request::Execute(Execute { sql, rows: ParameterRows::One, begin, strategy: None })
         };
         wire.with_row(py, &sql, params.as_ref(), (arrow, first), request)
     }
@@ -108,7 +108,8 @@ impl InformixWire {
         let args = Args::batch(py, rows, arranged)?;
         let call = wire.call(py, &state, args, ResultShape::One, query.get().sql.clone())?;
         let begin = wire.still_begins(begin);
-        let request = Request::Execute(Execute { sql: query.get().sql.clone(), rows: Rows::Batch, begin, strategy });
+        let request =
+            Request::Execute(Execute { sql: query.get().sql.clone(), rows: ParameterRows::Batch, begin, strategy });
         wire.enqueue::<Informix>(py, state, request, call)
     }
 

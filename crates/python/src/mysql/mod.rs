@@ -17,7 +17,7 @@ use dialect::MySql;
 use headrace_core::Parameters;
 use headrace_drivers::protocols::mysql;
 use headrace_drivers::protocols::mysql::machine::{
-    self, AsText, BatchStrategy, Execute, Guarding, InfileState, Request, Rows, VerbStatement,
+    self, AsText, BatchStrategy, Execute, Guarding, InfileState, ParameterRows, Request, VerbStatement,
 };
 use headrace_drivers::protocols::mysql::packets::capabilities::StatusFlags;
 use headrace_drivers::protocols::mysql::packets::column::Column;
@@ -137,7 +137,7 @@ impl MySqlWire {
         let request = Request::Execute(Execute {
             facts: query.facts(),
             sql: query.sql.clone(),
-            rows: Rows::One,
+            rows: ParameterRows::One,
             text: as_text(text, prepared),
             cursor: None,
         });
@@ -165,7 +165,7 @@ impl MySqlWire {
         let request = Request::Execute(Execute {
             facts: query.facts(),
             sql: query.sql.clone(),
-            rows: Rows::One,
+            rows: ParameterRows::One,
             text: AsText::IfUnprepared,
             cursor: Some(rows),
         });
@@ -226,7 +226,7 @@ impl MySqlWire {
         };
         let strategy = if returning || flat { BatchStrategy::Pipelined } else { strategy };
         let call = wire.call::<MySql>(py, &state, args, shape, query.get().sql.clone())?;
-        let rows = Rows::Batch { strategy, atomic };
+        let rows = ParameterRows::Batch { strategy, atomic };
         let request = Request::Execute(Execute {
             facts: query.get().facts(),
             sql: query.get().sql.clone(),

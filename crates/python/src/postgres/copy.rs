@@ -11,7 +11,7 @@ use crate::ffi as cpython;
 use crate::filling::{Filled, RowForm, fill};
 use crate::limits;
 use crate::limits::COPY_HELD_BYTES;
-use crate::sink::{RowSink, Rows};
+use crate::sink::{ResultRows, RowSink};
 use crate::wire::{State, Transfer, Wire};
 use headrace_core::{Mismatch, Parameters, Protocol as _, Room};
 use headrace_drivers::protocols::postgres::machine::{Columns as Described, Copy, CopyState, Request};
@@ -349,7 +349,7 @@ impl PostgresWire {
         if full {
             wire.resume(py, ticket)?;
         }
-        let mut store = Rows::default();
+        let mut store = ResultRows::default();
         let decoders = &columns.decoders;
         let mut rest = &bytes[skip..];
         let mut sink = RowSink::new(py, &mut store, &settings);

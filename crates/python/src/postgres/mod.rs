@@ -20,7 +20,9 @@ pub use copy::CopyBuffer;
 use dialect::Postgres;
 pub use dialect::convert;
 use headrace_drivers::protocols::postgres::limits;
-use headrace_drivers::protocols::postgres::machine::{self, Cursor, Execute, Portal, PortalId, Prepare, Request, Rows};
+use headrace_drivers::protocols::postgres::machine::{
+    self, Cursor, Execute, ParameterRows, Portal, PortalId, Prepare, Request,
+};
 use headrace_drivers::protocols::postgres::types::{self, Oid, TypeKind, UserType};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -106,7 +108,7 @@ impl PostgresWire {
             sql: query.sql.clone(),
             facts: query.facts(),
             hints,
-            rows: Rows::One,
+            rows: ParameterRows::One,
             prepare: if named { Prepare::Named } else { Prepare::Unnamed },
             prelude: wire.prelude(prelude, portal.is_some()),
             portal: portal.map(|(portal, max_rows)| Portal { id: portal_id(portal), max_rows, reserves }),
@@ -166,9 +168,9 @@ impl PostgresWire {
             facts: query.get().facts(),
             hints: Vec::new(),
             rows: match query.get().is_hinted() {
-                true => Rows::TypedBatch,
-                false if types_times => Rows::TimeTypedBatch,
-                false => Rows::Batch,
+                true => ParameterRows::TypedBatch,
+                false if types_times => ParameterRows::TimeTypedBatch,
+                false => ParameterRows::Batch,
             },
             prepare: if named { Prepare::Named } else { Prepare::Unnamed },
             prelude: wire.prelude(prelude, false),
