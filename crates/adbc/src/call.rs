@@ -7,7 +7,7 @@ use adbc_core::error::{Error, Status};
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
 use headrace_arrow::schema::inner;
-use headrace_arrow::{Batches, Options};
+use headrace_arrow::{ArrowOptions, Batches};
 use headrace_core::column::ColumnKind;
 use headrace_core::protocol::{BulkDirection, RowWriter, Summary, Taken};
 use headrace_core::{Described, Fatal, Outcome, ResponseHandler, Room, Run};
@@ -31,7 +31,7 @@ pub struct Reply(Mutex<State>);
 
 #[derive(Debug)]
 struct State {
-    options: Options,
+    options: ArrowOptions,
     take: Take,
     /// `None` before the columns are known.
     batches: Option<Batches>,
@@ -53,7 +53,7 @@ struct State {
 
 impl Reply {
     /// Of a request that was not sent yet.
-    pub fn new(options: Options, take: Take) -> Arc<Self> {
+    pub fn new(options: ArrowOptions, take: Take) -> Arc<Self> {
         let state = State {
             options,
             take,

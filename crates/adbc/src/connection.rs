@@ -22,7 +22,7 @@ use adbc_core::schemas::{GET_STATISTIC_NAMES_SCHEMA, GET_TABLE_TYPES_SCHEMA};
 use adbc_core::{CancelHandle, Connection, Optionable};
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator, RecordBatchReader, StringArray};
 use arrow_schema::Schema;
-use headrace_arrow::Options;
+use headrace_arrow::ArrowOptions;
 use headrace_core::{Isolation, Modes};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use std::sync::Arc;
 /// A connection.
 pub struct HeadraceConnection {
     link: Link,
-    arrow: Options,
+    arrow: ArrowOptions,
 }
 
 /// A stream of record batches.
@@ -52,7 +52,7 @@ impl CancelHandle for Canceller {
 
 impl HeadraceConnection {
     /// Of a session.
-    pub fn new(link: Link, arrow: Options) -> Self {
+    pub fn new(link: Link, arrow: ArrowOptions) -> Self {
         Self { link, arrow }
     }
 }
@@ -229,7 +229,7 @@ impl Connection for HeadraceConnection {
     fn read_partition(&self, partition: impl AsRef<[u8]>) -> Result<Batches> {
         let sql = partition::query(partition.as_ref())?;
         // The program has the schema of the partitions already.
-        let options = Options { fixed: true, ..self.arrow };
+        let options = ArrowOptions { fixed: true, ..self.arrow };
         let reply = self.link.execute(&sql.into(), None, options)?;
         let reader = Reader::begin(self.link.clone(), reply)?;
         outcome::report(None, Some(reader.failure()));

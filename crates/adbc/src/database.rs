@@ -10,7 +10,7 @@ use crate::target::Target;
 use adbc_core::error::{Error, Result, Status};
 use adbc_core::options::{OptionConnection, OptionDatabase, OptionValue};
 use adbc_core::{Database, Optionable};
-use headrace_arrow::{Nanoseconds, Numeric, Options};
+use headrace_arrow::{ArrowOptions, Nanoseconds, Numeric};
 use std::collections::BTreeMap;
 
 /// The prefix of the options that are the driver's own.
@@ -34,7 +34,7 @@ pub struct HeadraceDatabase {
     password: Option<Secret>,
     /// Parameters of the URI as options.
     settings: BTreeMap<String, String>,
-    arrow: Options,
+    arrow: ArrowOptions,
 }
 
 impl Default for HeadraceDatabase {
@@ -44,7 +44,7 @@ impl Default for HeadraceDatabase {
             username: None,
             password: None,
             settings: BTreeMap::new(),
-            arrow: Options { batch_bytes: limits::BATCH_BYTES, ..Options::default() },
+            arrow: ArrowOptions { batch_bytes: limits::BATCH_BYTES, ..ArrowOptions::default() },
         }
     }
 }
@@ -80,7 +80,7 @@ impl HeadraceDatabase {
 ///
 /// # Errors
 /// The value is wrong.
-pub fn set_arrow(options: &mut Options, key: &str, value: &OptionValue) -> Result<bool> {
+pub fn set_arrow(options: &mut ArrowOptions, key: &str, value: &OptionValue) -> Result<bool> {
     match key {
         NUMERIC => {
             options.numeric = match text(&key, value)?.as_str() {
@@ -119,7 +119,7 @@ pub fn set_arrow(options: &mut Options, key: &str, value: &OptionValue) -> Resul
 }
 
 /// The value of one of the options for record batches.
-pub fn get_arrow(options: &Options, key: &str) -> Option<String> {
+pub fn get_arrow(options: &ArrowOptions, key: &str) -> Option<String> {
     Some(match key {
         NUMERIC => match options.numeric {
             Numeric::Decimal => "decimal",

@@ -10,7 +10,7 @@ use crate::table::Table;
 use adbc_core::error::{Error, Result, Status};
 use arrow_array::RecordBatch;
 use arrow_schema::{Schema, SchemaRef};
-use headrace_arrow::Options;
+use headrace_arrow::ArrowOptions;
 use headrace_core::{IfUnsent, Modes, TransactionStatus, Verb};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -116,7 +116,7 @@ impl Link {
     ///
     /// # Errors
     /// It has failed, or another result is being read.
-    pub fn execute(&self, sql: &Arc<str>, bound: Option<Bound>, options: Options) -> Result<Arc<Reply>> {
+    pub fn execute(&self, sql: &Arc<str>, bound: Option<Bound>, options: ArrowOptions) -> Result<Arc<Reply>> {
         self.cancel.begin();
         let executed =
             self.hold().and_then(|mut core| core.execute(sql, bound, BoundRows::Many, options, Take::Batches));
@@ -208,7 +208,7 @@ impl Core {
         sql: &Arc<str>,
         bound: Option<Bound>,
         many: BoundRows,
-        options: Options,
+        options: ArrowOptions,
         take: Take,
     ) -> Result<Arc<Reply>> {
         self.begin()?;
@@ -235,7 +235,7 @@ impl Core {
     }
 
     fn update(&mut self, sql: &Arc<str>, bound: Option<Bound>, many: BoundRows) -> Result<Option<u64>> {
-        let reply = self.execute(sql, bound, many, Options::default(), Take::Nothing)?;
+        let reply = self.execute(sql, bound, many, ArrowOptions::default(), Take::Nothing)?;
         reply.check()?;
         Ok(reply.affected())
     }
@@ -458,7 +458,7 @@ impl Core {
     ///
     /// # Errors
     /// The statement is wrong, or another result is being read.
-    pub fn describe(&mut self, sql: &Arc<str>, options: Options) -> Result<Arc<Reply>> {
+    pub fn describe(&mut self, sql: &Arc<str>, options: ArrowOptions) -> Result<Arc<Reply>> {
         self.check_free()?;
         self.begin()?;
         self.check_cancelled()?;
@@ -474,7 +474,7 @@ impl Core {
     /// # Errors
     /// It has failed, or another result is being read.
     pub fn query(&mut self, sql: &str) -> Result<Vec<RecordBatch>> {
-        let reply = self.whole(sql, Options::default())?;
+        let reply = self.whole(sql, ArrowOptions::default())?;
         let mut batches = Vec::new();
         while let Some(batch) = reply.take()? {
             batches.push(batch);
@@ -486,13 +486,13 @@ impl Core {
     ///
     /// # Errors
     /// As [`Core::query`].
-    pub fn schema(&mut self, sql: &str, options: Options) -> Result<SchemaRef> {
+    pub fn schema(&mut self, sql: &str, options: ArrowOptions) -> Result<SchemaRef> {
         let reply = self.whole(sql, options)?;
         reply.check()?;
         Ok(reply.schema())
     }
 
-    fn whole(&mut self, sql: &str, options: Options) -> Result<Arc<Reply>> {
+    fn whole(&mut self, sql: &str, options: ArrowOptions) -> Result<Arc<Reply>> {
         let reply = self.execute(&sql.into(), None, BoundRows::One, options, Take::All)?;
         self.session.drive(&reply, &mut || reply.is_over())?;
         self.reading = None;
@@ -529,7 +529,7 @@ impl Core {
     /// As [`Core::query`].
     pub fn command(&mut self, sql: &str) -> Result<()> {
         self.check_free()?;
-        let reply = Reply::new(Options::default(), Take::Nothing);
+        let reply = Reply::new(ArrowOptions::default(), Take::Nothing);
         self.submit(&Ask::Execute { sql: sql.into(), rows: BoundRows::One }, None, &reply)?;
         reply.check()
     }
@@ -608,7 +608,7 @@ impl Core {
     }
 
     fn verb(&mut self, verb: &Verb) -> Result<()> {
-        let reply = Reply::new(Options::default(), Take::Nothing);
+        let reply = Reply::new(ArrowOptions::default(), Take::Nothing);
         if self.session.submit_verb(verb, &reply)? {
             self.session.drive(&reply, &mut || reply.is_over())?;
             reply.check()?;

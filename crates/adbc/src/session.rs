@@ -218,7 +218,7 @@ impl<D: AdbcDatabase> Live<D> {
             CancelSent::Later => Ok(Sent::Later),
             CancelSent::Statement(statement) => {
                 let Ok(mut other) = Self::open_at(&self.target, &self.place) else { return Ok(Sent::Done) };
-                let reply = Reply::new(headrace_arrow::Options::default(), Take::Nothing);
+                let reply = Reply::new(headrace_arrow::ArrowOptions::default(), Take::Nothing);
                 let request = D::execute(statement.into(), Repeats::Once);
                 other.connection.machine.submit(request, Self::call(None, false, &reply));
                 other.drive((), deadline, |_| reply.is_over())?;
@@ -273,7 +273,7 @@ impl<D: AdbcDatabase> BlockingSession for Live<D> {
         let requests = Machine::<D>::of_verb(verb).map_err(|mismatch| of_mismatch(&mismatch, None))?;
         let last = requests.len();
         for (number, request) in requests.into_iter().enumerate() {
-            let own = Reply::new(headrace_arrow::Options::default(), Take::Nothing);
+            let own = Reply::new(headrace_arrow::ArrowOptions::default(), Take::Nothing);
             let reply = if number + 1 == last { reply } else { &own };
             client.connection.machine.submit(request, Self::call(None, false, reply));
         }

@@ -16,7 +16,7 @@ use adbc_core::options::{OptionStatement, OptionValue};
 use adbc_core::{CancelHandle, Optionable, PartitionedResult, Statement};
 use arrow_array::{RecordBatch, RecordBatchIterator, RecordBatchReader};
 use arrow_schema::{Schema, SchemaRef};
-use headrace_arrow::Options;
+use headrace_arrow::ArrowOptions;
 use headrace_arrow::input::Meaning;
 use headrace_core::Mismatch;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ pub struct HeadraceStatement {
     link: Link,
     sql: Option<Arc<str>>,
     bound: Option<BoundRows>,
-    arrow: Options,
+    arrow: ArrowOptions,
     ingest: Ingest,
     /// The result of its last execution.
     last: Option<Arc<Reply>>,
@@ -67,7 +67,7 @@ impl BoundRows {
 
 impl HeadraceStatement {
     /// On a connection.
-    pub fn new(link: Link, arrow: Options) -> Self {
+    pub fn new(link: Link, arrow: ArrowOptions) -> Self {
         Self { link, sql: None, bound: None, arrow, ingest: Ingest::default(), last: None }
     }
 

@@ -1,7 +1,7 @@
 //! Record batches of a bounded size.
 
 use crate::builder::Builder;
-use crate::options::Options;
+use crate::options::ArrowOptions;
 use crate::schema::schema;
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchOptions};
 use arrow_schema::{ArrowError, Field, Schema, SchemaRef};
@@ -34,7 +34,7 @@ impl std::fmt::Display for Refused {
 pub struct Batches {
     schema: SchemaRef,
     builders: Vec<Builder>,
-    options: Options,
+    options: ArrowOptions,
     /// Rows of the batch that is being built.
     rows: usize,
     /// Rows of the batches before it.
@@ -47,7 +47,7 @@ pub struct Batches {
 
 impl Batches {
     /// Without rows.
-    pub fn new(columns: &[Column], options: Options) -> Self {
+    pub fn new(columns: &[Column], options: ArrowOptions) -> Self {
         let schema = Arc::new(schema(columns, &options));
         let builder = |(column, field): (&Column, &Arc<Field>)| Builder::new(&column.kind, field.data_type(), &options);
         let builders = columns.iter().zip(schema.fields()).map(builder).collect();

@@ -5,7 +5,7 @@ use crate::flat::{
     Timestamps, Uuids,
 };
 use crate::nested::Nested;
-use crate::options::{Options, UNLIMITED_PRECISION, UNLIMITED_SCALE};
+use crate::options::{ArrowOptions, UNLIMITED_PRECISION, UNLIMITED_SCALE};
 use crate::schema::is_text_instead;
 use crate::text::{Rendered, Texts};
 use crate::unconstrained::Unconstrained;
@@ -132,7 +132,7 @@ builders! {
 impl Builder {
     /// A column without values, for a kind and the type that [`crate::schema::data_type`] gives it. If that is left open, also
     /// within it, the first values determine it ([`crate::unconstrained`]), unless `options` fix it.
-    pub fn new(kind: &ColumnKind, data_type: &DataType, options: &Options) -> Self {
+    pub fn new(kind: &ColumnKind, data_type: &DataType, options: &ArrowOptions) -> Self {
         if is_text_instead(kind) && *data_type == DataType::Utf8 {
             return Self::Rendered(Rendered::new(options));
         }
@@ -183,7 +183,7 @@ impl Builder {
         }
     }
 
-    fn nested(kind: &ColumnKind, data_type: &DataType, options: &Options) -> Self {
+    fn nested(kind: &ColumnKind, data_type: &DataType, options: &ArrowOptions) -> Self {
         let nulls = options.null_unrepresentable;
         let nested = match (kind, data_type) {
             (ColumnKind::List(item), DataType::List(field)) => {
@@ -209,7 +209,7 @@ impl Builder {
     }
 
     /// From now on the values are of this type. There are none yet.
-    pub fn fix(&mut self, data_type: &DataType, options: &Options) {
+    pub fn fix(&mut self, data_type: &DataType, options: &ArrowOptions) {
         match (&mut *self, data_type) {
             (Self::Nested(nested), _) => nested.fix(data_type, options),
             (Self::Unconstrained(_), DataType::Decimal256(precision, scale)) => {

@@ -1,6 +1,6 @@
 //! Columns of flat values: one method of a [`Sink`] each, and null.
 
-use crate::options::{Options, UNLIMITED_PRECISION, UNLIMITED_SCALE};
+use crate::options::{ArrowOptions, UNLIMITED_PRECISION, UNLIMITED_SCALE};
 use crate::text::Texts;
 use arrow_array::types::{ArrowPrimitiveType, DecimalType, Float32Type, Float64Type};
 use arrow_array::{ArrayRef, BinaryArray, BooleanArray, FixedSizeBinaryArray, NullArray, PrimitiveArray};
@@ -113,7 +113,7 @@ pub struct Flat<B> {
 
 impl<B: Build> Flat<B> {
     /// Without values.
-    pub fn new(build: B, options: &Options) -> Self {
+    pub fn new(build: B, options: &ArrowOptions) -> Self {
         Self { build, fault: None, null_unrepresentable: options.null_unrepresentable }
     }
 

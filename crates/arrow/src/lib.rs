@@ -26,5 +26,5 @@ pub mod unconstrained;
 pub use arrow_array::{RecordBatch, RecordBatchReader};
 pub use arrow_schema::{ArrowError, SchemaRef};
 pub use batches::{Batches, Refused};
-pub use options::{Nanoseconds, Numeric, Options};
+pub use options::{ArrowOptions, Nanoseconds, Numeric};
 pub use schema::schema;

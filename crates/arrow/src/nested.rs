@@ -2,7 +2,7 @@
 
 use crate::builder::Builder;
 use crate::flat::Fault;
-use crate::options::Options;
+use crate::options::ArrowOptions;
 use arrow_array::{ArrayRef, BooleanArray, ListArray, StructArray};
 use arrow_buffer::{BooleanBufferBuilder, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
 use arrow_schema::{ArrowError, DataType, FieldRef, Fields};
@@ -94,7 +94,7 @@ impl Nested {
     }
 
     /// [`Builder::fix`]
-    pub(crate) fn fix(&mut self, data_type: &DataType, options: &Options) {
+    pub(crate) fn fix(&mut self, data_type: &DataType, options: &ArrowOptions) {
         let types: Vec<&DataType> = match data_type {
             DataType::List(item) => vec![item.data_type()],
             DataType::Struct(fields) => fields.iter().map(|field| field.data_type()).collect(),

@@ -36,7 +36,7 @@ pub enum Nanoseconds {
 
 /// What the caller chooses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Options {
+pub struct ArrowOptions {
     /// See the type.
     pub numeric: Numeric,
     /// A value that Arrow's type cannot represent (infinity, a date that no calendar has) is null instead of an error.
@@ -51,7 +51,7 @@ pub struct Options {
     pub batch_bytes: usize,
 }
 
-impl Default for Options {
+impl Default for ArrowOptions {
     fn default() -> Self {
         Self {
             numeric: Numeric::Decimal,

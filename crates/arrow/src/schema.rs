@@ -1,7 +1,7 @@
 //! The Arrow schema of a result's columns.
 
 use crate::options::{
-    DECIMAL128_PRECISION, DECIMAL256_PRECISION, Numeric, Options, UNLIMITED_PRECISION, UNLIMITED_SCALE,
+    ArrowOptions, DECIMAL128_PRECISION, DECIMAL256_PRECISION, Numeric, UNLIMITED_PRECISION, UNLIMITED_SCALE,
 };
 use arrow_schema::{DataType, Field, Fields, IntervalUnit, Schema, TimeUnit};
 use headrace_core::Column;
@@ -17,12 +17,12 @@ pub const EXTENSION_NAME: &str = "ARROW:extension:name";
 pub const EXTENSION_METADATA: &str = "ARROW:extension:metadata";
 
 /// The schema of these columns. Names may repeat, as they may in SQL.
-pub fn schema(columns: &[Column], options: &Options) -> Schema {
+pub fn schema(columns: &[Column], options: &ArrowOptions) -> Schema {
     Schema::new(columns.iter().map(|column| field(column, options)).collect::<Vec<_>>())
 }
 
 /// The field of a column. It is nullable whatever the server reports: a date that no calendar has may become null.
-pub fn field(column: &Column, options: &Options) -> Field {
+pub fn field(column: &Column, options: &ArrowOptions) -> Field {
     let data_type = match &column.kind {
         // In every way: the text of zeros and ones would be other bits there.
         ColumnKind::Bits if column.native.takes_bits_as_bytes() => DataType::Binary,
@@ -37,7 +37,7 @@ pub fn field(column: &Column, options: &Options) -> Field {
 }
 
 /// A field for values of a kind, without the column that they are of.
-pub fn inner(name: &str, kind: &ColumnKind, options: &Options) -> Field {
+pub fn inner(name: &str, kind: &ColumnKind, options: &ArrowOptions) -> Field {
     Field::new(name, data_type(kind, options), true).with_metadata(extension(kind))
 }
 
@@ -67,7 +67,7 @@ fn server_type(column: &Column) -> String {
 }
 
 /// The type for values of a kind.
-pub fn data_type(kind: &ColumnKind, options: &Options) -> DataType {
+pub fn data_type(kind: &ColumnKind, options: &ArrowOptions) -> DataType {
     if is_text_instead(kind) {
         return DataType::Utf8;
     }
@@ -114,7 +114,7 @@ pub fn data_type(kind: &ColumnKind, options: &Options) -> DataType {
 }
 
 /// A range: its bounds, null where it has none.
-fn range(kind: &ColumnKind, options: &Options) -> DataType {
+fn range(kind: &ColumnKind, options: &ArrowOptions) -> DataType {
     let flag = |name: &str| Field::new(name, DataType::Boolean, false);
     DataType::Struct(Fields::from(vec![
         inner("lower", kind, options),
@@ -162,7 +162,7 @@ mod tests {
     use super::*;
 
     fn with(kind: &ColumnKind, numeric: Numeric) -> DataType {
-        data_type(kind, &Options { numeric, ..Options::default() })
+        data_type(kind, &ArrowOptions { numeric, ..ArrowOptions::default() })
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Columns of text: text that the server sends, and values of types that Arrow does not have, as the server prints them.
 
 use crate::flat::{Fault, Flat, Parts, Put, misfit};
-use crate::options::Options;
+use crate::options::ArrowOptions;
 use arrow_array::{ArrayRef, StringArray};
 use arrow_buffer::{Buffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
 use arrow_schema::ArrowError;
@@ -95,7 +95,7 @@ pub struct Rendered {
 
 impl Rendered {
     /// Without values.
-    pub fn new(options: &Options) -> Self {
+    pub fn new(options: &ArrowOptions) -> Self {
         Self { texts: Flat::new(Texts::default(), options), text: String::new(), open: Vec::new() }
     }
 

@@ -8,7 +8,7 @@ use arrow_array::types::{
 use arrow_array::{Array, RecordBatch};
 use arrow_buffer::{IntervalMonthDayNano, i256};
 use arrow_schema::DataType;
-use headrace_arrow::{Batches, Numeric, Options};
+use headrace_arrow::{ArrowOptions, Batches, Numeric};
 use headrace_core::column::{ColumnKind, Fraction, Native, NativeType, Part};
 use headrace_core::{Cells, Column, ColumnSink, Container, Inet, Sink};
 use std::borrow::Cow;
@@ -52,7 +52,7 @@ fn column(kind: ColumnKind) -> Column {
     Column { name: "c".into(), kind, nullable: None, native: Native::new(Seventh) }
 }
 
-fn batches(kind: &ColumnKind, options: Options, runs: &[&[Cell]]) -> Batches {
+fn batches(kind: &ColumnKind, options: ArrowOptions, runs: &[&[Cell]]) -> Batches {
     let mut batches = Batches::new(&[column(kind.clone())], options);
     for cells in runs {
         batches.begin(cells.len());
@@ -64,13 +64,13 @@ fn batches(kind: &ColumnKind, options: Options, runs: &[&[Cell]]) -> Batches {
 }
 
 fn one(kind: &ColumnKind, cells: &[Cell]) -> RecordBatch {
-    let mut batches = batches(kind, Options::default(), &[cells]);
+    let mut batches = batches(kind, ArrowOptions::default(), &[cells]);
     assert_eq!(batches.refused(), None);
     batches.take().expect("there are rows")
 }
 
 fn refused(kind: &ColumnKind, cells: &[Cell]) -> String {
-    let batches = batches(kind, Options::default(), &[cells]);
+    let batches = batches(kind, ArrowOptions::default(), &[cells]);
     assert_eq!(batches.ready(), 0, "a batch with a refused value is not given");
     batches.refused().expect("a value does not fit").to_string()
 }
@@ -109,7 +109,7 @@ fn a_number_that_does_not_fit_names_its_column_and_row() {
 
 #[test]
 fn batches_before_that_of_a_value_that_does_not_fit_are_given() {
-    let options = Options { batch_rows: 2, ..Options::default() };
+    let options = ArrowOptions { batch_rows: 2, ..ArrowOptions::default() };
     let wrong = || cell(|s| s.int(i64::MAX));
     let right = || cell(|s| s.int(1));
     for (runs, given) in [
@@ -161,7 +161,7 @@ fn a_digit_is_never_lost() {
 #[test]
 fn numbers_without_a_precision_have_the_type_of_the_first_batch() {
     let of = |put: &'static str| vec![cell(move |s| s.decimal(put))];
-    let options = Options { batch_rows: 1, ..Options::default() };
+    let options = ArrowOptions { batch_rows: 1, ..ArrowOptions::default() };
     for (first, later, scale) in
         [("1.5", "1000000000000000000", 20), ("1000000000000000000", "0.12345678901234567891", 19)]
     {
@@ -173,9 +173,9 @@ fn numbers_without_a_precision_have_the_type_of_the_first_batch() {
         assert!(made.refused().is_some_and(|refused| refused.row == 2 && refused.reason.contains(later)));
     }
     // Others may have the types already.
-    let fixed = Options { fixed: true, ..Options::default() };
+    let fixed = ArrowOptions { fixed: true, ..ArrowOptions::default() };
     assert!(batches(&NUMERIC, fixed, &[&of("1000000000000000000")]).refused().is_some());
-    let mut none = batches(&NUMERIC, Options::default(), &[]);
+    let mut none = batches(&NUMERIC, ArrowOptions::default(), &[]);
     assert_eq!(none.fixed().field(0).data_type(), &DataType::Decimal128(38, 20));
 }
 
@@ -231,7 +231,7 @@ fn numbers_within_others_have_the_type_that_they_need() {
             vec![digits(28), digits(28)],
         ),
     ] {
-        let mut made = batches(&kind, Options { batch_rows: 1, ..Options::default() }, &[&cells, &[later]]);
+        let mut made = batches(&kind, ArrowOptions { batch_rows: 1, ..ArrowOptions::default() }, &[&cells, &[later]]);
         assert_eq!(made.refused(), None, "{kind:?}");
         let schema = made.fixed().clone();
         let inner = match schema.field(0).data_type() {
@@ -248,9 +248,9 @@ fn numbers_within_others_have_the_type_that_they_need() {
     }
     // The type is that of the first batch, or what others have already.
     let kind = ColumnKind::List(NUMERIC.into());
-    let later = batches(&kind, Options::default(), &[&[items(vec!["1"])]]);
+    let later = batches(&kind, ArrowOptions::default(), &[&[items(vec!["1"])]]);
     assert_eq!(later.schema().field(0).data_type(), &list(digits(20)));
-    let fixed = Options { fixed: true, ..Options::default() };
+    let fixed = ArrowOptions { fixed: true, ..ArrowOptions::default() };
     assert!(
         batches(&kind, fixed, &[&[items(vec!["1"]), items(vec![sum])]])
             .refused()
@@ -262,7 +262,7 @@ fn numbers_within_others_have_the_type_that_they_need() {
 fn numbers_without_a_precision_are_what_the_caller_wants() {
     let cells = [cell(|s| s.decimal("1.50")), cell(|s| s.decimal("NaN"))];
     let with = |numeric| {
-        let options = Options { numeric, ..Options::default() };
+        let options = ArrowOptions { numeric, ..ArrowOptions::default() };
         batches(&NUMERIC, options, &[&cells]).take().expect("no value is refused")
     };
     let texts = with(Numeric::Text);
@@ -367,7 +367,7 @@ fn spans_of_time() {
 
 #[test]
 fn values_that_arrow_lacks_are_null_if_the_caller_wants_it() {
-    let options = Options { null_unrepresentable: true, ..Options::default() };
+    let options = ArrowOptions { null_unrepresentable: true, ..ArrowOptions::default() };
     let cells = [cell(|s| s.date(i32::MIN)), cell(|s| s.date(3)), cell(|s| s.no_such_date("2024-02-31"))];
     let mut made = batches(&ColumnKind::Date, options, &[&cells]);
     let batch = made.take().expect("no value is refused");
@@ -378,7 +378,7 @@ fn values_that_arrow_lacks_are_null_if_the_caller_wants_it() {
 
 #[test]
 fn a_list_of_lists_is_null_as_a_whole_if_the_caller_wants_it() {
-    let options = Options { null_unrepresentable: true, ..Options::default() };
+    let options = ArrowOptions { null_unrepresentable: true, ..ArrowOptions::default() };
     let square = || {
         cell(|s| {
             s.begin(Container::List, 2);
@@ -551,7 +551,7 @@ fn bits_of_a_number_are_its_bytes() {
 
 #[test]
 fn a_batch_has_at_most_its_rows() {
-    let options = Options { batch_rows: 3, ..Options::default() };
+    let options = ArrowOptions { batch_rows: 3, ..ArrowOptions::default() };
     let kind = ColumnKind::Int { bits: 16, signed: true };
     let cells = |numbers: std::ops::Range<i64>| numbers.map(|n| cell(move |s| s.int(n))).collect::<Vec<_>>();
     let mut made = batches(&kind, options, &[&cells(0..2), &cells(2..7), &cells(7..9)]);
@@ -565,7 +565,7 @@ fn a_batch_has_at_most_its_rows() {
 
 #[test]
 fn a_fault_of_a_later_batch_has_its_row_in_the_result() {
-    let options = Options { batch_rows: 2, ..Options::default() };
+    let options = ArrowOptions { batch_rows: 2, ..ArrowOptions::default() };
     let good = [cell(|s| s.int(1)), cell(|s| s.int(2))];
     let bad = [cell(|s| s.int(3)), cell(|s| s.int(1 << 40))];
     let made = batches(&INT32, options, &[&good, &bad]);
@@ -574,7 +574,7 @@ fn a_fault_of_a_later_batch_has_its_row_in_the_result() {
 
 #[test]
 fn rows_without_columns_are_counted() {
-    let mut batches = Batches::new(&[], Options::default());
+    let mut batches = Batches::new(&[], ArrowOptions::default());
     batches.begin(4);
     batches.cut();
     assert_eq!(batches.take().map(|batch| batch.num_rows()), Some(4));

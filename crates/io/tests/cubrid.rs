@@ -9,7 +9,7 @@ mod tls;
 
 use headrace_connection::{Connection, TlsSettings};
 use headrace_core::{Fatal, FatalKind, Outcome, WriteBuffer};
-use headrace_cubrid::machine::{Columns, Execute, Loss, Machine, Options, ParameterRows, Request};
+use headrace_cubrid::machine::{Columns, Execute, Loss, Machine, ParameterRows, Request, SessionOptions};
 use headrace_cubrid::messages::server::ServerError;
 use headrace_io::blocking::Client;
 use headrace_io::rows::{Collector, Datum};
@@ -61,11 +61,15 @@ fn listen() -> (TcpListener, Address) {
     (listener, address)
 }
 
-fn open(address: &Address, options: &Options) -> Result<Client<CubridMachine>, Fatal> {
+fn open(address: &Address, options: &SessionOptions) -> Result<Client<CubridMachine>, Fatal> {
     open_with(address, options, None)
 }
 
-fn open_with(address: &Address, options: &Options, tls: Option<TlsSettings>) -> Result<Client<CubridMachine>, Fatal> {
+fn open_with(
+    address: &Address,
+    options: &SessionOptions,
+    tls: Option<TlsSettings>,
+) -> Result<Client<CubridMachine>, Fatal> {
     let mut write_buffer = WriteBuffer::new();
     let machine = Machine::new(options, 16, &mut write_buffer)?;
     let connection = Connection::new(Box::new(machine), write_buffer, tls);
@@ -119,7 +123,7 @@ fn tls_begins_after_the_first_message() {
         stream.write_all(&greeting()[4..]).unwrap();
         answer(&mut stream, &replies())
     });
-    let options = Options { tls: true, ..options() };
+    let options = SessionOptions { tls: true, ..options() };
     let mut client = open_with(&address, &options, Some(tls::trusting(&pem))).unwrap();
     assert_eq!(select(&mut client).unwrap(), rows());
     client.close(());
@@ -144,7 +148,7 @@ fn a_broker_that_names_a_port_is_followed_to_it() {
         stream.write_all(&greeting()[4..]).unwrap();
         answer(&mut stream, &replies())
     });
-    let options = Options { host: "127.0.0.1".into(), sends_ahead: false, ..options() };
+    let options = SessionOptions { host: "127.0.0.1".into(), sends_ahead: false, ..options() };
     let mut client = open(&address, &options).unwrap();
     assert_eq!(select(&mut client).unwrap(), rows());
     client.close(());

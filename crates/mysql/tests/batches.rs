@@ -3,7 +3,7 @@
 use crate::support::server::Server;
 use crate::support::session::{Conversation, Socket};
 use headrace_core::{Discarded, Protocol, Session as _};
-use headrace_mysql::machine::{AsText, BatchStrategy, Execute, InfileState, Options, ParameterRows, Request};
+use headrace_mysql::machine::{AsText, BatchStrategy, Execute, InfileState, ParameterRows, Request, SessionOptions};
 use headrace_mysql::packets::capabilities::Capabilities;
 use headrace_mysql::packets::compress::Algorithm;
 use headrace_testkit::{Shared, TestValue as V};
@@ -397,7 +397,7 @@ fn cursors_are_fetched_in_parts() {
 
 #[test]
 fn a_local_file_is_what_the_handler_supplies() {
-    let mut session = Server::shared().session_with(Options { local_infile: true, ..Server::options() });
+    let mut session = Server::shared().session_with(SessionOptions { local_infile: true, ..Server::options() });
     session.must("create or replace table loaded (a int, b varchar(20))");
     let sql = "load data local infile 'anything' into table loaded fields terminated by ','";
     let (id, received) = session.ask(Request::Query { sql: sql.into(), infile: true }, vec![], vec![]);
@@ -432,7 +432,7 @@ fn a_local_file_is_what_the_handler_supplies() {
 
 #[test]
 fn compressed_sessions_do_the_same() {
-    let options = Options { compression: Some(Algorithm::Zlib), local_infile: true, ..Server::options() };
+    let options = SessionOptions { compression: Some(Algorithm::Zlib), local_infile: true, ..Server::options() };
     let mut session = Server::shared().session_with(options);
     assert_eq!(session.must("show status like 'Compression'"), ["Compression|ON"]);
     for strategy in STRATEGIES {
@@ -505,7 +505,8 @@ fn fewer_capabilities_do_the_same() {
         Capabilities::MARIADB_STMT_BULK_OPERATIONS | Capabilities::MARIADB_EXTENDED_METADATA,
         Capabilities::all(),
     ] {
-        let mut session = Server::shared().session_with(Options { without, database: None, ..Server::options() });
+        let mut session =
+            Server::shared().session_with(SessionOptions { without, database: None, ..Server::options() });
         session.must("use t");
         session.must("create or replace table fewer (id int primary key, v varchar(300))");
         for strategy in STRATEGIES {

@@ -9,16 +9,16 @@ use crate::support::server::Server;
 use crate::support::session::{Conversation, Socket};
 use headrace_core::{Fatal, Session as _};
 use headrace_mysql::auth::ServerKey;
-use headrace_mysql::machine::{BatchStrategy, Options, Request};
+use headrace_mysql::machine::{BatchStrategy, Request, SessionOptions};
 use headrace_testkit::{
     Peer, Received, Replay, Shared, Step, TestValue as V, read_recording, server_bytes, write_recording,
 };
 
 const NAMES: [&str; 3] = ["mysql-9.7-fast", "mysql-9.7-rsa", "mysql-5.6"];
 
-fn options(name: &str) -> Options {
+fn options(name: &str) -> SessionOptions {
     let server_key = if name.ends_with("rsa") { ServerKey::Retrieve } else { ServerKey::Refuse };
-    Options { server_key, ..Server::options() }
+    SessionOptions { server_key, ..Server::options() }
 }
 
 fn ask<P: Peer>(session: &mut Conversation<P>, received: &mut Vec<Shared>) -> Result<(), Fatal> {

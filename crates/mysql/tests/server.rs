@@ -4,7 +4,7 @@ use crate::support::server::Server;
 use crate::support::session::{Conversation, Socket};
 use headrace_core::{Protocol as _, Session as _};
 use headrace_mysql::auth::{Plugin, Secret};
-use headrace_mysql::machine::{AsText, Execute, Options, ParameterRows, Request};
+use headrace_mysql::machine::{AsText, Execute, ParameterRows, Request, SessionOptions};
 use headrace_mysql::packets::capabilities::StatusFlags;
 use headrace_testkit::TestValue as V;
 
@@ -28,7 +28,7 @@ fn authentication_by_each_plugin_that_this_server_has() {
     }
     let login = |user: &str, password: &str, plugins: Vec<Plugin>| {
         let password = (!password.is_empty()).then(|| Secret(password.into()));
-        let options = Options { user: user.into(), password, plugins, ..Options::default() };
+        let options = SessionOptions { user: user.into(), password, plugins, ..SessionOptions::default() };
         let mut session = Conversation::new(options, Socket::connect(Server::shared().port));
         session.start().map_err(|reason| (reason.message, session.machine.closing_error().map(|error| error.code)))
     };
@@ -315,7 +315,7 @@ fn many_requests_in_flight_keep_their_order_and_their_own_errors() {
 
 #[test]
 fn without_pipelining_it_is_the_same_with_more_round_trips() {
-    let mut session = Server::shared().session_with(Options { in_flight: 1, ..Server::options() });
+    let mut session = Server::shared().session_with(SessionOptions { in_flight: 1, ..Server::options() });
     let received: Vec<_> = (0..50i64).map(|i| session.execute("select ?", vec![V::Int(i)])).collect();
     session.run().unwrap();
     for (i, received) in received.iter().enumerate() {
@@ -325,7 +325,7 @@ fn without_pipelining_it_is_the_same_with_more_round_trips() {
 
 #[test]
 fn several_results_of_procedures_and_of_several_statements() {
-    let mut session = Server::shared().session_with(Options { multi_statements: true, ..Server::options() });
+    let mut session = Server::shared().session_with(SessionOptions { multi_statements: true, ..Server::options() });
     session
         .must("create or replace procedure two(in a int, out b int) begin select a; select a + 1, 'x'; set b = 9; end");
     let received = session.execute("call two(?, @b)", vec![V::Int(5)]);
@@ -363,7 +363,7 @@ fn ok_packets_have_counts_ids_warnings_and_texts() {
     let [updated] = &update.get().results[..] else { panic!("one result") };
     assert_eq!((updated.rows, updated.generated), (Some(2), None));
     assert!(warned.get().results[0].warnings >= 1);
-    let mut found = Server::shared().session_with(Options { found_rows: true, ..Server::options() });
+    let mut found = Server::shared().session_with(SessionOptions { found_rows: true, ..Server::options() });
     let received = found.query("update counted set v = 5");
     found.run().unwrap();
     assert_eq!(received.get().affected(), 3);

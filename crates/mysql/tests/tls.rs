@@ -3,7 +3,7 @@
 use crate::support::server::Server;
 use crate::support::session::Conversation;
 use headrace_mysql::auth::{Plugin, Secret};
-use headrace_mysql::machine::{Options, Tls};
+use headrace_mysql::machine::{SessionOptions, Tls};
 use headrace_mysql::packets::compress::Algorithm;
 use headrace_testkit::{Peer, TestValue as V};
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
@@ -94,7 +94,7 @@ impl Peer for Wire {
     }
 }
 
-fn connecting(options: Options) -> Conversation<Wire> {
+fn connecting(options: SessionOptions) -> Conversation<Wire> {
     let stream = TcpStream::connect(("127.0.0.1", Server::shared().port)).expect("the server listens");
     let mut session = Conversation::new(options, Wire::Plain(stream));
     session.tls = true;
@@ -104,7 +104,7 @@ fn connecting(options: Options) -> Conversation<Wire> {
 #[test]
 fn a_session_over_tls_is_encrypted_and_does_the_same() {
     for compression in [None, Some(Algorithm::Zlib)] {
-        let mut session = connecting(Options { tls: Tls::Require, compression, ..Server::options() });
+        let mut session = connecting(SessionOptions { tls: Tls::Require, compression, ..Server::options() });
         session.start().unwrap();
         assert!(session.must("show status like 'Ssl_version'")[0].contains("TLSv1."));
         let received = session.execute("select ?", vec![V::from("sealed")]);
@@ -119,15 +119,19 @@ fn plugins_that_switch_do_so_over_tls() {
     Server::shared()
         .session()
         .must("create or replace user ed_tls@'127.0.0.1' identified via ed25519 using password('pw') require ssl");
-    let options =
-        |tls| Options { user: "ed_tls".into(), password: Some(Secret(b"pw".to_vec())), tls, ..Options::default() };
+    let options = |tls| SessionOptions {
+        user: "ed_tls".into(),
+        password: Some(Secret(b"pw".to_vec())),
+        tls,
+        ..SessionOptions::default()
+    };
     connecting(options(Tls::Prefer)).start().unwrap();
     assert!(connecting(options(Tls::No)).start().is_err(), "the account asks for TLS");
 }
 
 #[test]
 fn the_password_verifies_the_certificate_if_the_server_can_prove_it() {
-    let options = Options { tls: Tls::Require, certificate_by_password: true, ..Server::options() };
+    let options = SessionOptions { tls: Tls::Require, certificate_by_password: true, ..Server::options() };
     let mut session = connecting(options.clone());
     let done = session.start();
     // Zero-configuration TLS came with MariaDB 11.4.
@@ -138,6 +142,6 @@ fn the_password_verifies_the_certificate_if_the_server_can_prove_it() {
         assert!(done.unwrap_err().message.contains("did not prove"));
     }
     let plugins = vec![Plugin::MysqlClearPassword];
-    let mut clear = connecting(Options { plugins, ..options });
+    let mut clear = connecting(SessionOptions { plugins, ..options });
     assert!(clear.start().unwrap_err().message.contains("cannot prove"));
 }

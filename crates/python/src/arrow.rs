@@ -8,7 +8,7 @@ use crate::errors::{self, ClientError};
 use crate::limits;
 use crate::sink::{Settings, Unrepresentable};
 use headrace_arrow::export::{export_array, export_reader, export_schema, export_stream};
-use headrace_arrow::{ArrowError, Batches, Numeric, Options, RecordBatch, RecordBatchReader, Refused, SchemaRef};
+use headrace_arrow::{ArrowError, ArrowOptions, Batches, Numeric, RecordBatch, RecordBatchReader, Refused, SchemaRef};
 use headrace_core::{Column, Fatal, Mismatch, Run};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -22,7 +22,7 @@ pub struct ArrowSink(Mutex<ReceivedBatches>);
 
 #[derive(Debug)]
 struct ReceivedBatches {
-    options: Options,
+    options: ArrowOptions,
     /// `None` before the columns are known.
     batches: Option<Batches>,
     /// The result has ended: what follows is another one.
@@ -136,7 +136,7 @@ impl ArrowSink {
             let most = headrace_arrow::limits::ARROW_BATCH_BYTES_MAX;
             return Err(errors::programming(py, &format!("batch_bytes must be at least 1 and at most {most}")));
         }
-        let options = Options { numeric, batch_rows, batch_bytes, fixed, ..Options::default() };
+        let options = ArrowOptions { numeric, batch_rows, batch_bytes, fixed, ..ArrowOptions::default() };
         Ok(Self(Mutex::new(ReceivedBatches { options, batches: None, ended: false, sized: (0, 0, 0) })))
     }
 

@@ -5,7 +5,7 @@ mod support;
 
 use headrace_core::protocol::Protocol;
 use headrace_core::{IfUnsent, Modes, ReadBuffer, Session as _, Verb, WriteBuffer};
-use headrace_informix::machine::{BatchStrategy, Declare, Execute, Machine, Options, Position, Request, ParameterRows};
+use headrace_informix::machine::{BatchStrategy, Declare, Execute, Machine, SessionOptions, Position, Request, ParameterRows};
 use headrace_testkit::{Shared, TestValue as V, drive, unhex};
 use std::sync::LazyLock;
 use support::{TestHandler, bytes};
@@ -119,11 +119,11 @@ fn handler(batch: Vec<Vec<V>>, rewinds: bool) -> (TestHandler, Shared) {
 /// Gives the input to a machine as replies of a server.
 pub fn machine(data: &[u8]) {
     let [script, first, second, third, discards, lanes, data @ ..] = data else { return };
-    let options = Options {
+    let options = SessionOptions {
         user: "informix".into(),
         server: "informix".into(),
         database: Some("testdb".into()),
-        ..Options::default()
+        ..SessionOptions::default()
     };
     let (mut read_buffer, mut write_buffer) = (ReadBuffer::new(), WriteBuffer::new());
     let mut machine: Machine<TestHandler> = Machine::new(options, 2, &mut write_buffer).expect("the options fit");

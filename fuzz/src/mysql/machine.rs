@@ -7,7 +7,7 @@ mod support;
 use headrace_core::protocol::Protocol;
 use headrace_core::{IfUnsent, Modes, ReadBuffer, Session as _, Verb, WriteBuffer};
 use headrace_mysql::auth::Secret;
-use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Machine, Options, Request, ParameterRows};
+use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Machine, SessionOptions, Request, ParameterRows};
 use headrace_testkit::{TestValue, drive_with};
 use support::TestHandler;
 
@@ -99,13 +99,13 @@ fn request(kind: u8, sql: &str, flag: bool, earlier: u64) -> Request {
 /// Gives the input to a machine as replies of a server.
 pub fn machine(data: &[u8]) {
     let [script, first, second, third, discards, lanes, data @ ..] = data else { return };
-    let options = Options {
+    let options = SessionOptions {
         user: "tester".into(),
         password: Some(Secret(b"tiger".to_vec())),
         database: Some("t".into()),
         local_infile: script & 8 != 0,
         multi_statements: script & 16 != 0,
-        ..Options::default()
+        ..SessionOptions::default()
     };
     let (mut read_buffer, mut write_buffer) = (ReadBuffer::new(), WriteBuffer::new());
     let mut machine: Machine<TestHandler> = Machine::new(options, 2).expect("the options are fine");

@@ -7,7 +7,7 @@ mod support;
 
 use headrace_core::{IfUnsent, Protocol, ReadBuffer, Verb, WriteBuffer};
 use headrace_postgres::machine::{
-    Binding, Columns, Copy, Cursor, Execute, Machine, Options, Portal, PortalId, Prepare, Purpose, Request, ParameterRows, Tls,
+    Binding, Columns, Copy, Cursor, Execute, Machine, SessionOptions, Portal, PortalId, Prepare, Purpose, Request, ParameterRows, Tls,
 };
 use headrace_postgres::messages::backend::Field;
 use headrace_testkit::{TestValue, drive_with};
@@ -111,7 +111,7 @@ impl Script {
 /// Gives the input to a machine as replies of a server.
 pub fn machine(data: &[u8]) {
     let [script, more, first, second, third, discards, lanes, data @ ..] = data else { return };
-    let options = Options {
+    let options = SessionOptions {
         purpose: Purpose::Session,
         parameters: vec![("user".into(), "u".into())],
         user: "u".into(),

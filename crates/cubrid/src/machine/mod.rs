@@ -9,7 +9,7 @@
 //! server. Outside of a block one may be, after PREPARE or an error: the machine ends it before the request is over.
 //!
 //! While no transaction is open the broker may close the connection, without a message, to give its CAS to another
-//! client (KEEP_CONNECTION=AUTO): see [`Machine::loss`], [`Protocol::survive_loss`] and [`Options::keeps_cas`].
+//! client (KEEP_CONNECTION=AUTO): see [`Machine::loss`], [`Protocol::survive_loss`] and [`SessionOptions::keeps_cas`].
 
 mod batch;
 mod catalog;
@@ -33,7 +33,7 @@ mod verb;
 pub use request::{BatchStrategy, Execute, ParameterRows, Request};
 pub use run::PageRows;
 pub use stage::{Event, State, TRANSITIONS};
-pub use startup::{Options, Secret};
+pub use startup::{Secret, SessionOptions};
 pub use statement::{Columns, Statement};
 
 use crate::messages::login::{self, BrokerInfo, Connected, SessionId};
@@ -163,7 +163,7 @@ enum TransactionReply {
 pub enum Loss {
     /// No transaction was open, and none of them was answered in part: the broker has most likely given the CAS to
     /// another client, which it does before the CAS reads a request. If the CAS has not crashed, none was executed.
-    /// The session can be resumed with [`Options::session`]; its prepared statements are lost.
+    /// The session can be resumed with [`SessionOptions::session`]; its prepared statements are lost.
     Released,
     /// Some may have been executed.
     Unknown,
@@ -201,7 +201,7 @@ pub struct Machine<H: ResponseHandler> {
     query_timeout_millis: i32,
     loss: Option<Loss>,
     closing_error: Option<ServerError>,
-    options: Box<Options>,
+    options: Box<SessionOptions>,
     /// The parameters that were set, with their values.
     parameters: Vec<(i32, i32)>,
     /// What has to hold of the session that is being resumed.
@@ -215,7 +215,7 @@ impl<H: CasHandler> Machine<H> {
     ///
     /// # Errors
     /// [`Fatal`] when an option cannot be sent.
-    pub fn new(options: &Options, statements: usize, write_buffer: &mut WriteBuffer) -> Result<Self, Fatal> {
+    pub fn new(options: &SessionOptions, statements: usize, write_buffer: &mut WriteBuffer) -> Result<Self, Fatal> {
         Ok(Self {
             phase: Phase::Startup(Box::new(Startup::new(options, Purpose::New, Vec::new(), write_buffer)?)),
             queue: Queue::default(),

@@ -11,7 +11,7 @@ use super::pending::{PendingRequest, Stage};
 use super::request::Request;
 use super::stage::{Event, State};
 use super::startup::{Purpose, Startup};
-use super::{CasHandler, Loss, Machine, Options, Phase};
+use super::{CasHandler, Loss, Machine, Phase, SessionOptions};
 use crate::limits::RESUMES;
 use crate::messages::CasInfo;
 use crate::messages::login::{Connected, SessionId};
@@ -93,7 +93,7 @@ impl<H: CasHandler> Machine<H> {
     /// The broker is connected again.
     pub(super) fn resume_session(&mut self, write_buffer: &mut WriteBuffer) -> Result<(), Fatal> {
         let session = self.resuming.map(|resuming| resuming.session).unwrap_or_default();
-        let options = Options { session, ..(*self.options).clone() };
+        let options = SessionOptions { session, ..(*self.options).clone() };
         self.info = CasInfo::FIRST;
         self.is_reply_begun = false;
         let startup = Startup::new(&options, Purpose::Resume, self.parameters.clone(), write_buffer)?;

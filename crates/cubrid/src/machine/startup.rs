@@ -19,7 +19,7 @@ impl fmt::Debug for Secret {
 
 /// The settings of a session.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct SessionOptions {
     /// The broker's host, which a broker on Windows has its processes listen on, too.
     pub host: String,
     /// The broker's port, to which a session that was lost is connected again.
@@ -47,7 +47,7 @@ pub struct Options {
     pub codeset: CodeSet,
 }
 
-impl Default for Options {
+impl Default for SessionOptions {
     fn default() -> Self {
         Self {
             host: String::new(),
@@ -65,7 +65,7 @@ impl Default for Options {
     }
 }
 
-impl Options {
+impl SessionOptions {
     /// The second message.
     fn db_info(&self) -> Result<Vec<u8>, Fatal> {
         let unusable = |mismatch: Mismatch| Fatal::new(FatalKind::UnusableSetting, mismatch.message);
@@ -152,7 +152,7 @@ impl Startup {
 
     /// Writes the first message, or both.
     pub fn new(
-        options: &Options,
+        options: &SessionOptions,
         purpose: Purpose,
         parameters: Vec<(i32, i32)>,
         write_buffer: &mut WriteBuffer,

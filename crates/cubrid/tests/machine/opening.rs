@@ -5,7 +5,7 @@ use crate::support::{array, error, frame, golden, inserted, prepared, trace};
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{Cancellation, Certificate, FatalKind, NextStep, Session as _};
 use headrace_cubrid::errors::ENDS_SESSION;
-use headrace_cubrid::machine::{Loss, Options, Secret};
+use headrace_cubrid::machine::{Loss, Secret, SessionOptions};
 use headrace_cubrid::messages::server::Origin;
 use headrace_testkit::{TestValue as V, hex, unhex};
 
@@ -33,8 +33,12 @@ fn the_login_is_that_of_a_recorded_session_and_its_refusals_are_reported() {
         let (request, reply) = golden(name);
         let text = |at: usize| String::from_utf8_lossy(&request[at..at + 32]).trim_end_matches('\0').to_owned();
         let password = Some(Secret(text(74).into_bytes()));
-        let mut session =
-            Conversation::with(&Options { database: text(10), user: text(42), password, ..Options::default() });
+        let mut session = Conversation::with(&SessionOptions {
+            database: text(10),
+            user: text(42),
+            password,
+            ..SessionOptions::default()
+        });
         assert_eq!(hex(&session.write_buffer.take()[..638]), hex(&request), "{name}");
         let refused = session.feed(&reply).unwrap_err();
         assert_eq!((refused.kind, session.machine.closing_error().unwrap().code), (FatalKind::LoginRefused, code));
@@ -48,7 +52,7 @@ fn the_login_is_that_of_a_recorded_session_and_its_refusals_are_reported() {
 #[test]
 fn a_broker_that_names_a_port_is_followed() {
     for tls in [false, true] {
-        let mut session = Conversation::with(&Options { tls, sends_ahead: false, ..options() });
+        let mut session = Conversation::with(&SessionOptions { tls, sends_ahead: false, ..options() });
         assert_eq!(session.write_buffer.take().len(), 10);
         session.feed(&33_001i32.to_be_bytes()).unwrap();
         let step = NextStep::Reconnect { server: "db.example", host: "db.example", port: 33_001 };
@@ -67,12 +71,12 @@ fn a_broker_that_names_a_port_is_followed() {
 
 #[test]
 fn tls_comes_after_the_hello_and_before_the_password() {
-    let mut session = Conversation::with(&Options { tls: true, ..options() });
+    let mut session = Conversation::with(&SessionOptions { tls: true, ..options() });
     assert_eq!(hex(&session.write_buffer.take()), "4355425253014cc00000");
     session.feed(&[0; 4]).unwrap();
     assert_eq!(session.machine.next_step(), NextStep::StartTls { request_first: false });
     assert!(session.write_buffer.is_empty());
-    let mut attacked = Conversation::with(&Options { tls: true, ..options() });
+    let mut attacked = Conversation::with(&SessionOptions { tls: true, ..options() });
     assert!(attacked.feed(&[0; 5]).is_err(), "a byte before the handshake");
     session.machine.tls_ready(Certificate::default(), &mut session.write_buffer).unwrap();
     assert_eq!(trace(&session.write_buffer.take()[628..]), ["END_TRAN COMMIT"]);
@@ -97,7 +101,7 @@ fn other_servers_are_refused() {
         assert_eq!(refused.kind, FatalKind::UnsupportedServer);
         assert!(refused.message.contains(reason), "{}", refused.message);
     }
-    let long = Options { user: "u".repeat(32), ..options() };
+    let long = SessionOptions { user: "u".repeat(32), ..options() };
     let mut out = headrace_core::WriteBuffer::new();
     let refused =
         headrace_cubrid::machine::Machine::<crate::support::TestHandler>::new(&long, 2, &mut out).unwrap_err();
@@ -188,7 +192,7 @@ fn a_cas_that_is_kept_takes_statements_without_waiting_and_is_given_back() {
     kept[4] = 0;
     let whole = [greeting(), kept].concat();
     for cut in 0..=whole.len() {
-        let mut session = Conversation::with(&Options { keeps_cas: true, ..options() });
+        let mut session = Conversation::with(&SessionOptions { keeps_cas: true, ..options() });
         session.write_buffer.take();
         session.feed(&whole[..cut]).unwrap();
         assert_eq!(session.machine.is_ready(), cut == whole.len());
@@ -196,10 +200,10 @@ fn a_cas_that_is_kept_takes_statements_without_waiting_and_is_given_back() {
         assert!(session.machine.is_ready(), "split at {cut}");
         assert_eq!(session.sent(), ["SET_CAS_CHANGE_MODE 2"]);
     }
-    let mut refused = Conversation::with(&Options { keeps_cas: true, ..options() });
+    let mut refused = Conversation::with(&SessionOptions { keeps_cas: true, ..options() });
     refused.feed(&greeting()).unwrap();
     assert_eq!(refused.feed(&error(0, -1, -10_100)).unwrap_err().kind, FatalKind::LoginRefused);
-    let mut session = Conversation::with(&Options { keeps_cas: true, ..options() });
+    let mut session = Conversation::with(&SessionOptions { keeps_cas: true, ..options() });
     session.feed(&whole).unwrap();
     session.write_buffer.take();
     let sql = "insert into t values (?)";
@@ -214,7 +218,7 @@ fn a_cas_that_is_kept_takes_statements_without_waiting_and_is_given_back() {
     assert!(received.iter().all(|received| received.get().end.as_deref() == Some("done")));
     session.machine.terminate(&mut session.write_buffer);
     assert_eq!(session.sent(), ["SET_CAS_CHANGE_MODE 1", "CON_CLOSE"]);
-    let mut lost = Conversation::with(&Options { keeps_cas: true, ..options() });
+    let mut lost = Conversation::with(&SessionOptions { keeps_cas: true, ..options() });
     lost.feed(&whole).unwrap();
     lost.execute(sql, vec![V::Int(1)]);
     lost.machine.abort((), &Fatal::end_of_input());

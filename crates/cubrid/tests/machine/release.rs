@@ -24,7 +24,7 @@ fn lose(session: &mut Conversation) -> bool {
 
 /// A session whose broker has a port.
 fn start() -> Conversation {
-    let mut session = Conversation::with(&headrace_cubrid::machine::Options { port: 33_000, ..options() });
+    let mut session = Conversation::with(&headrace_cubrid::machine::SessionOptions { port: 33_000, ..options() });
     session.feed(&greeting()).unwrap();
     session.write_buffer.take();
     session

@@ -3,7 +3,7 @@
 use super::{TestHandler, done, trace};
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{ReadBuffer, Session as _, Verb, WriteBuffer};
-use headrace_cubrid::machine::{BatchStrategy, Execute, Machine, Options, ParameterRows, Request};
+use headrace_cubrid::machine::{BatchStrategy, Execute, Machine, ParameterRows, Request, SessionOptions};
 use headrace_testkit::{Shared, TestValue, Trace, unhex};
 
 /// The reply of a live server to the database info (11.3.2).
@@ -22,8 +22,13 @@ pub struct Conversation {
 }
 
 /// The options of most tests.
-pub fn options() -> Options {
-    Options { host: "db.example".into(), database: "testdb".into(), user: "dba".into(), ..Options::default() }
+pub fn options() -> SessionOptions {
+    SessionOptions {
+        host: "db.example".into(),
+        database: "testdb".into(),
+        user: "dba".into(),
+        ..SessionOptions::default()
+    }
 }
 
 /// What the server sends while a session is resumed: the transaction that the CAS has begun stays open.
@@ -38,7 +43,7 @@ pub fn greeting() -> Vec<u8> {
 
 impl Conversation {
     /// Before its login.
-    pub fn with(options: &Options) -> Self {
+    pub fn with(options: &SessionOptions) -> Self {
         let mut write_buffer = WriteBuffer::new();
         let machine = Machine::new(options, 2, &mut write_buffer).unwrap();
         Self { machine, read_buffer: ReadBuffer::new(), write_buffer, rewinds: true }

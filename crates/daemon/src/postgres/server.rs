@@ -13,7 +13,7 @@ use headrace_drivers::Encryption;
 use headrace_io::rows::Collector;
 use headrace_io::tokio::{Client, Stream, cancel};
 use headrace_io::{Address, Progress, TcpOptions};
-use headrace_postgres::machine::{Binding, Columns, Machine, Options, Purpose, Tls};
+use headrace_postgres::machine::{Binding, Columns, Machine, Purpose, SessionOptions, Tls};
 use headrace_postgres::messages::backend::{ServerError, header, parameter_status, transaction_status};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{backend, field};
@@ -234,7 +234,7 @@ impl Server {
         let encryption = database.encryption(host)?;
         let user =
             parameters.iter().find(|(name, _)| name == "user").map_or_else(String::new, |(_, user)| user.clone());
-        let options = Options {
+        let options = SessionOptions {
             purpose: Purpose::Session,
             parameters: parameters.to_vec(),
             user,

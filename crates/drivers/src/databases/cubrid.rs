@@ -5,7 +5,7 @@ use crate::SettingKind::{Ignored, List, Milliseconds, Seconds, Secret, Switch, T
 use crate::{Database, Driver, Error, Login, Repeats, Setting, Sockets, TlsNames, Unusable};
 use headrace_connection::Connection;
 use headrace_core::{CodeSet, ResponseHandler, WriteBuffer};
-use headrace_cubrid::machine::{self, Columns, Execute, Machine, Options, ParameterRows, Request};
+use headrace_cubrid::machine::{self, Columns, Execute, Machine, ParameterRows, Request, SessionOptions};
 use headrace_cubrid::messages::server::ServerError;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -85,7 +85,7 @@ impl Database for Cubrid {
     where
         H: ResponseHandler<Columns = Self::Columns, ServerError = Self::Error> + Debug + Send + 'static,
     {
-        let options = Options {
+        let options = SessionOptions {
             host: login.host.to_owned(),
             port: login.port,
             database: login.database.unwrap_or_default().to_owned(),
@@ -94,7 +94,7 @@ impl Database for Cubrid {
             tls: login.encryption.settings().is_some(),
             keeps_cas: login.settings.switch("keep_cas", false)?,
             codeset: codeset(login.settings.text("charset"))?,
-            ..Options::default()
+            ..SessionOptions::default()
         };
         let mut write_buffer = WriteBuffer::new();
         let machine = Machine::new(&options, login.statements, &mut write_buffer)?;

@@ -6,7 +6,7 @@ use crate::{Database, Driver, Error, Login, Repeats, Setting, Sockets, TlsNames,
 use headrace_connection::Connection;
 use headrace_core::{ResponseHandler, WriteBuffer};
 use headrace_informix::LOGIN_VARIABLES;
-use headrace_informix::machine::{self, Columns, Execute, Machine, Options, ParameterRows, Request};
+use headrace_informix::machine::{self, Columns, Execute, Machine, ParameterRows, Request, SessionOptions};
 use headrace_informix::messages::server::ServerError;
 use std::collections::BTreeMap;
 use std::fmt::Debug;
@@ -77,7 +77,7 @@ impl Database for Informix {
             Error::invalid("no server was named: the setting server is the DBSERVERNAME of the instance")
         })?;
         let (environment, session) = variables(&login.settings.variables);
-        let options = Options {
+        let options = SessionOptions {
             user: login.user.to_owned(),
             password: login.password().map(machine::Secret),
             server: server.to_owned(),
@@ -86,7 +86,7 @@ impl Database for Informix {
             session,
             tls: login.encryption.settings().is_some(),
             program: login.settings.text("application_name").unwrap_or(login.program).to_owned(),
-            ..Options::default()
+            ..SessionOptions::default()
         };
         let mut write_buffer = WriteBuffer::new();
         let machine = Machine::new(options, login.statements, &mut write_buffer)?;

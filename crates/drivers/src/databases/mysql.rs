@@ -6,7 +6,7 @@ use crate::{Database, Driver, Encryption, Login, Repeats, Setting, Sockets, TlsN
 use headrace_connection::Connection;
 use headrace_core::{ResponseHandler, WriteBuffer};
 use headrace_mysql::auth;
-use headrace_mysql::machine::{AsText, Columns, Execute, Machine, Options, ParameterRows, Request, Tls};
+use headrace_mysql::machine::{AsText, Columns, Execute, Machine, ParameterRows, Request, SessionOptions, Tls};
 use headrace_mysql::packets::reply::ServerError;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -166,7 +166,7 @@ impl Database for MySql {
         H: ResponseHandler<Columns = Self::Columns, ServerError = Self::Error> + Debug + Send + 'static,
     {
         let program = login.settings.text("program_name").unwrap_or(login.program);
-        let options = Options {
+        let options = SessionOptions {
             user: login.user.to_owned(),
             password: login.password().map(auth::Secret),
             database: login.database.map(str::to_owned),
@@ -178,7 +178,7 @@ impl Database for MySql {
             local: login.is_local,
             found_rows: login.settings.switch("client_found_rows", false)?,
             attributes: vec![("program_name".to_owned(), program.to_owned())],
-            ..Options::default()
+            ..SessionOptions::default()
         };
         let machine = Machine::new(options, login.statements)?;
         Ok(Connection::new(Box::new(machine), WriteBuffer::new(), login.encryption.settings().cloned()))

@@ -5,7 +5,7 @@ use crate::SettingKind::{Choice, Ignored, List, Only, Path, Refused, Seconds, Se
 use crate::{Database, Driver, Encryption, Login, Repeats, Setting, Sockets, TlsNames, Unusable};
 use headrace_connection::Connection;
 use headrace_core::{ResponseHandler, WriteBuffer};
-use headrace_postgres::machine::{self, Binding, Columns, Execute, Machine, Options, Prepare, Purpose, Request};
+use headrace_postgres::machine::{self, Binding, Columns, Execute, Machine, Prepare, Purpose, Request, SessionOptions};
 use headrace_postgres::messages::backend::ServerError;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -212,7 +212,7 @@ impl Database for Postgres {
             ("client_encoding".to_owned(), "UTF8".to_owned()),
         ];
         parameters.extend(login.settings.text("options").map(|options| ("options".to_owned(), options.to_owned())));
-        let options = Options {
+        let options = SessionOptions {
             purpose: Purpose::Session,
             user: login.user.to_owned(),
             parameters,

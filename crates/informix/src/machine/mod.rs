@@ -24,7 +24,7 @@ mod verb;
 pub use request::{BatchStrategy, Declare, Execute, ParameterRows, Position, Request};
 pub use run::Tuples;
 pub use stage::{Event, State, TRANSITIONS};
-pub use startup::{Options, Secret};
+pub use startup::{Secret, SessionOptions};
 pub use statement::{Columns, Statement};
 
 use crate::capabilities::Capabilities;
@@ -123,7 +123,7 @@ impl<H: IfxHandler> Machine<H> {
     ///
     /// # Errors
     /// [`Fatal`] when the options do not fit a login packet.
-    pub fn new(options: Options, statements: usize, write_buffer: &mut WriteBuffer) -> Result<Self, Fatal> {
+    pub fn new(options: SessionOptions, statements: usize, write_buffer: &mut WriteBuffer) -> Result<Self, Fatal> {
         let delimits = |(name, _): &(String, String)| name.eq_ignore_ascii_case("DELIMIDENT");
         let delimited_identifiers = options.environment.iter().any(delimits);
         Ok(Self {
@@ -194,7 +194,7 @@ impl<H: IfxHandler> Machine<H> {
         }
     }
 
-    /// Returns true if the server refused the session because it asks questions at login: see [`Options::pam`].
+    /// Returns true if the server refused the session because it asks questions at login: see [`SessionOptions::pam`].
     pub fn asks_questions(&self) -> bool {
         self.asks_questions
     }

@@ -26,7 +26,7 @@ impl fmt::Debug for Secret {
 
 /// The settings of a session.
 #[derive(Clone, Debug, Default)]
-pub struct Options {
+pub struct SessionOptions {
     /// The user.
     pub user: String,
     /// The password.
@@ -70,7 +70,7 @@ enum StartupState {
 /// A session being set up.
 #[derive(Debug)]
 pub(super) struct Startup {
-    options: Options,
+    options: SessionOptions,
     state: StartupState,
     error: Option<ServerError>,
     /// The answers to the questions at login were accepted.
@@ -80,7 +80,7 @@ pub(super) struct Startup {
 }
 
 impl Startup {
-    pub(super) fn new(options: Options, write_buffer: &mut WriteBuffer) -> Result<Self, Fatal> {
+    pub(super) fn new(options: SessionOptions, write_buffer: &mut WriteBuffer) -> Result<Self, Fatal> {
         let mut startup = Self { options, state: StartupState::Tls, error: None, accepted: false, locale: None };
         startup.begin(write_buffer)?;
         Ok(startup)

@@ -4,7 +4,7 @@ use super::trace::trace;
 use super::{TestHandler, bytes};
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{ReadBuffer, Session as _, WriteBuffer};
-use headrace_informix::machine::{Execute, Machine, Options, ParameterRows, Request};
+use headrace_informix::machine::{Execute, Machine, ParameterRows, Request, SessionOptions};
 use headrace_testkit::{Shared, TestValue, Trace, unhex};
 
 /// The end of a group.
@@ -38,11 +38,11 @@ impl Conversation {
     /// Before its login.
     pub fn new() -> Self {
         let mut write_buffer = WriteBuffer::new();
-        let options = Options {
+        let options = SessionOptions {
             user: "informix".into(),
             server: "informix".into(),
             database: Some("testdb".into()),
-            ..Options::default()
+            ..SessionOptions::default()
         };
         let machine = Machine::new(options, 16, &mut write_buffer).unwrap();
         Self { machine, read_buffer: ReadBuffer::new(), write_buffer, rewinds: false }

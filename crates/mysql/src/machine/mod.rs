@@ -32,7 +32,7 @@ pub use reservation::Guarding;
 pub use run::RowPackets;
 pub use session::SessionState;
 pub use stage::{BATCH_TRANSITIONS, BatchEvent, BatchState, Event, State, TRANSITIONS};
-pub use startup::{Options, Tls};
+pub use startup::{SessionOptions, Tls};
 pub use statement::{Columns, Statement};
 use table::Tables;
 pub use upload::InfileState;
@@ -122,7 +122,7 @@ impl<H: MyHandler> Machine<H> {
     ///
     /// # Errors
     /// [`Fatal`] when an option cannot be sent.
-    pub fn new(options: Options, statements: usize) -> Result<Self, Fatal> {
+    pub fn new(options: SessionOptions, statements: usize) -> Result<Self, Fatal> {
         Ok(Self {
             window: options.in_flight.max(1),
             local_infile: options.local_infile,

@@ -27,9 +27,9 @@ const UTF8MB4_GENERAL_CI: u8 = 45;
 /// utf8mb4_0900_ai_ci, the default of MySQL 8.
 const UTF8MB4_0900_AI_CI: u8 = 255;
 
-/// Whether to start with TLS.
+/// The settings of a session.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct SessionOptions {
     /// The user's name.
     pub user: String,
     /// The password, if there is one.
@@ -71,7 +71,7 @@ pub struct Options {
     pub without: Capabilities,
 }
 
-impl Default for Options {
+impl Default for SessionOptions {
     fn default() -> Self {
         Self {
             user: String::new(),
@@ -121,7 +121,7 @@ enum StartupState {
 
 #[derive(Debug)]
 pub(super) struct Startup {
-    options: Options,
+    options: SessionOptions,
     state: StartupState,
     greeting: Option<HandshakeV10>,
     capabilities: Capabilities,
@@ -132,7 +132,7 @@ pub(super) struct Startup {
 
 impl Startup {
     /// Checks for values that would break the handshake's fields.
-    pub fn new(options: Options) -> Result<Self, Fatal> {
+    pub fn new(options: SessionOptions) -> Result<Self, Fatal> {
         let channel = if options.local { Channel::Local } else { Channel::Plain };
         for (what, text) in [("user", Some(&options.user)), ("database", options.database.as_ref())] {
             if text.is_some_and(|text| text.contains('\0')) {
@@ -154,7 +154,7 @@ impl Startup {
     }
 
     /// The server's greeting and the negotiated capabilities, for the session that begins.
-    pub fn into_agreement(self) -> (Option<HandshakeV10>, Capabilities, Options) {
+    pub fn into_agreement(self) -> (Option<HandshakeV10>, Capabilities, SessionOptions) {
         (self.greeting, self.capabilities, self.options)
     }
 

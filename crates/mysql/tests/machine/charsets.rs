@@ -3,7 +3,7 @@
 use super::conversations::*;
 use crate::support::session::Conversation;
 use headrace_core::FatalKind;
-use headrace_mysql::machine::{Options, Request};
+use headrace_mysql::machine::{Request, SessionOptions};
 use headrace_mysql::packets::capabilities::Capabilities;
 use headrace_testkit::Trace;
 
@@ -16,7 +16,7 @@ fn reported(client: &str, connection: &str, results: &str) -> Vec<u8> {
 
 fn started(capabilities: Capabilities) -> Conversation<Script> {
     let replies = vec![greeting("8.4.3", "mysql_native_password", capabilities), packet(2, OK)];
-    let mut session = connecting(Options { multi_statements: true, ..options("pw") }, replies);
+    let mut session = connecting(SessionOptions { multi_statements: true, ..options("pw") }, replies);
     session.start().unwrap();
     session.peer.received.clear();
     session

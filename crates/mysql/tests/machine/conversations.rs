@@ -5,7 +5,7 @@ use crate::support::session::Conversation;
 use crate::support::trace;
 use headrace_core::{Certificate, NextStep, Protocol, Session as _, WriteBuffer};
 use headrace_mysql::auth::{Plugin, Secret, ServerKey};
-use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Options, ParameterRows, Request, Tls};
+use headrace_mysql::machine::{AsText, BatchStrategy, Execute, ParameterRows, Request, SessionOptions, Tls};
 use headrace_mysql::packets::body::put_lenenc_bytes;
 use headrace_mysql::packets::capabilities::{Capabilities, StatusFlags};
 use headrace_testkit::{Peer, TestValue as V, Trace};
@@ -81,11 +81,11 @@ const REQUEST_PUBLIC_KEY: u8 = 2;
 const EXECUTED: &[u8] = b"\x10\0\0\0\x17\x01\0\0\0\0\x01\0\0\0\0\x01\xfd\0\x01x";
 const EOF: &[u8] = &[0xfe, 0, 0, 2, 0];
 
-pub fn options(password: &str) -> Options {
-    Options { user: "u".into(), password: Some(Secret(password.into())), ..Options::default() }
+pub fn options(password: &str) -> SessionOptions {
+    SessionOptions { user: "u".into(), password: Some(Secret(password.into())), ..SessionOptions::default() }
 }
 
-pub fn connecting(options: Options, replies: Vec<Vec<u8>>) -> Conversation<Script> {
+pub fn connecting(options: SessionOptions, replies: Vec<Vec<u8>>) -> Conversation<Script> {
     Conversation::new(options, Script { received: Vec::new(), replies: replies.into() })
 }
 
@@ -159,7 +159,7 @@ pub fn caching_sha2_fast_and_full_over_tls_and_with_the_servers_key() {
     assert!(refused.start().unwrap_err().message.contains("RSA public key"));
     assert!(!refused.peer.received.windows(2).any(|part| part == b"pw"));
 
-    let local = Options { local: true, ..options("a local password") };
+    let local = SessionOptions { local: true, ..options("a local password") };
     let mut session = connecting(local, vec![hello(), packet(2, &[1, 4]), packet(4, OK)]);
     session.start().unwrap();
     assert!(session.peer.received.ends_with(b"\x11\0\0\x03a local password\0"));
@@ -172,7 +172,7 @@ pub fn caching_sha2_fast_and_full_over_tls_and_with_the_servers_key() {
         0iT9wCS0DRTXu269V264Vf/3jvredZiKRkgwlL9xNAwxXFg0x/XFw005UWVRIkdg\n\
         cKWTjpBP2dPwVZ4WWC+9aGVd+Gyn1o0CLelf4rEjGoXbAAEgAqeGUxrcIlbjXfbc\n\
         mwIDAQAB\n-----END PUBLIC KEY-----\n";
-    let asked = Options { server_key: ServerKey::Retrieve, ..options("a secret password") };
+    let asked = SessionOptions { server_key: ServerKey::Retrieve, ..options("a secret password") };
     let with_key = packet(4, &[&[1], pem.as_bytes()].concat());
     let mut session = connecting(asked, vec![hello(), packet(2, &[1, 4]), with_key, packet(6, OK)]);
     session.start().unwrap();
@@ -182,7 +182,7 @@ pub fn caching_sha2_fast_and_full_over_tls_and_with_the_servers_key() {
         "the key is requested, the password encrypted"
     );
     assert_eq!(received[received.len() - 261], REQUEST_PUBLIC_KEY);
-    let known = Options { server_key: ServerKey::Known(pem.into()), ..options("a secret password") };
+    let known = SessionOptions { server_key: ServerKey::Known(pem.into()), ..options("a secret password") };
     let mut session = connecting(known, vec![greeting("5.7.44", "sha256_password", mysql8()), packet(2, OK)]);
     session.start().unwrap();
     assert!(!session.peer.received.windows(6).any(|part| part == b"secret"));
@@ -191,7 +191,7 @@ pub fn caching_sha2_fast_and_full_over_tls_and_with_the_servers_key() {
 #[test]
 pub fn tls_is_a_step_that_its_owner_performs() {
     let hello = greeting("8.4.3", "mysql_clear_password", mysql8());
-    let mut session = connecting(Options { tls: Tls::Require, ..options("pw") }, vec![hello.clone()]);
+    let mut session = connecting(SessionOptions { tls: Tls::Require, ..options("pw") }, vec![hello.clone()]);
     assert!(session.start().is_err(), "nothing more is sent before the handshake");
     assert_eq!(session.machine.next_step(), NextStep::StartTls { request_first: true });
     assert_eq!(session.peer.received.len(), 36, "SSLRequest and nothing else");
@@ -206,13 +206,13 @@ pub fn tls_is_a_step_that_its_owner_performs() {
 
     // Bytes after the greeting could be those of an attacker who makes them look like the server's later ones.
     let early = [hello, packet(2, OK)].concat();
-    let mut session = connecting(Options { tls: Tls::Prefer, ..options("pw") }, vec![early]);
+    let mut session = connecting(SessionOptions { tls: Tls::Prefer, ..options("pw") }, vec![early]);
     assert!(session.start().unwrap_err().message.contains("before the TLS handshake"));
     let bare = greeting("8.4.3", "mysql_native_password", mysql8() - Capabilities::SSL);
-    let mut session = connecting(Options { tls: Tls::Require, ..options("pw") }, vec![bare.clone()]);
+    let mut session = connecting(SessionOptions { tls: Tls::Require, ..options("pw") }, vec![bare.clone()]);
     assert!(session.start().unwrap_err().message.contains("does not offer TLS"));
     assert!(session.peer.received.is_empty());
-    let mut session = connecting(Options { tls: Tls::Prefer, ..options("pw") }, vec![bare, packet(2, OK)]);
+    let mut session = connecting(SessionOptions { tls: Tls::Prefer, ..options("pw") }, vec![bare, packet(2, OK)]);
     session.start().unwrap();
     let clear = greeting("8.4.3", "mysql_clear_password", mysql8());
     let mut session = connecting(options("pw"), vec![clear, packet(2, b"\xfemysql_clear_password\0")]);
@@ -223,7 +223,7 @@ pub fn tls_is_a_step_that_its_owner_performs() {
 #[test]
 pub fn a_certificate_that_only_the_password_verifies() {
     let start = |info: &[u8], plugin: &str| {
-        let options = Options { tls: Tls::Require, certificate_by_password: true, ..options("pw") };
+        let options = SessionOptions { tls: Tls::Require, certificate_by_password: true, ..options("pw") };
         let mut session = connecting(options, vec![greeting("11.4.5-MariaDB", plugin, mysql8())]);
         let _ = session.start();
         let certificate = Certificate { fingerprint: Some([7; 32]), ..Certificate::default() };
@@ -263,7 +263,7 @@ pub fn plugins_are_switched_or_refused_by_name() {
     assert!(asked.ends_with(&["packet 3: 0", "packet 5: 96"]), "an empty packet asks for the salt: {asked:?}");
     let mut unknown = connecting(options("pw"), vec![hello(), switch("dialog", b"Password: ")]);
     assert!(unknown.start().unwrap_err().message.contains("dialog authentication"));
-    let only = Options { plugins: vec![Plugin::ClientEd25519], ..options("pw") };
+    let only = SessionOptions { plugins: vec![Plugin::ClientEd25519], ..options("pw") };
     let mut only = connecting(only, vec![hello(), switch("mysql_native_password", SCRAMBLE)]);
     assert!(only.start().unwrap_err().message.contains("only client_ed25519"));
     let mut old = connecting(options("pw"), vec![hello(), packet(2, &[0xfe])]);
@@ -296,7 +296,7 @@ pub fn a_server_that_refuses_the_session_is_quoted() {
     assert!(not_mysql.start().is_err());
     assert!(
         headrace_mysql::machine::Machine::<crate::support::TestHandler>::new(
-            Options { user: "a\0b".into(), ..Options::default() },
+            SessionOptions { user: "a\0b".into(), ..SessionOptions::default() },
             1
         )
         .is_err()
@@ -448,7 +448,7 @@ pub fn after_a_deadlock_a_batch_queries_the_transaction_status() {
 #[test]
 pub fn a_query_that_may_load_a_file_has_nothing_after_it() {
     let replies = vec![greeting("8.4.3", "mysql_native_password", mysql8()), packet(2, OK)];
-    let mut session = ready(connecting(Options { local_infile: true, ..options("pw") }, replies));
+    let mut session = ready(connecting(SessionOptions { local_infile: true, ..options("pw") }, replies));
     let execute =
         Execute { facts: None, sql: "select ?".into(), rows: ParameterRows::One, text: AsText::Always, cursor: None };
     session.ask(Request::Execute(execute), vec![V::Int(1)], vec![]);

@@ -8,7 +8,7 @@ use crate::support::recording_file;
 use crate::support::server::Server;
 use crate::support::session::Conversation;
 use headrace_core::{Fatal, Session as _};
-use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Options, ParameterRows, Request};
+use headrace_mysql::machine::{AsText, BatchStrategy, Execute, ParameterRows, Request, SessionOptions};
 use headrace_testkit::{
     Peer, Received, Replay, Shared, Step, TestValue as V, read_recording, server_bytes, write_recording,
 };
@@ -57,7 +57,7 @@ fn ask<P: Peer>(session: &mut Conversation<P>, received: &mut Vec<Shared>) -> Re
     session.run()
 }
 
-fn options() -> Options {
+fn options() -> SessionOptions {
     Server::options()
 }
 

@@ -5,7 +5,7 @@ use crate::support::TestHandler;
 use crate::support::session::Conversation;
 use headrace_core::{Discarded, FatalKind, IfUnsent, Modes, Protocol, Session as _, Verb};
 use headrace_mysql::machine::{
-    AsText, BatchStrategy, Execute, Guarding, InfileState, Machine, Options, ParameterRows, Request,
+    AsText, BatchStrategy, Execute, Guarding, InfileState, Machine, ParameterRows, Request, SessionOptions,
 };
 use headrace_mysql::packets::capabilities::Capabilities;
 use headrace_testkit::{Shared, TestValue as V};
@@ -254,7 +254,7 @@ pub fn a_value_that_does_not_fit_is_reported_once_earlier_rows_are_answered() {
 /// A session whose server has requested a file.
 fn uploading() -> (Conversation<Script>, u64, Shared) {
     let replies = vec![greeting("8.4.3", "mysql_native_password", mysql8()), packet(2, OK)];
-    let mut session = ready(connecting(Options { local_infile: true, ..options("pw") }, replies));
+    let mut session = ready(connecting(SessionOptions { local_infile: true, ..options("pw") }, replies));
     let request = Request::Query { sql: "load data local infile 'x'".into(), infile: true };
     let (id, received) = session.ask(request, vec![], vec![]);
     session.peer.replies.push_back(reply(&[b"\xfbx"]));

@@ -2,7 +2,7 @@
 
 use super::session::{Conversation, Socket};
 use headrace_mysql::auth::Secret;
-use headrace_mysql::machine::Options;
+use headrace_mysql::machine::SessionOptions;
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -99,23 +99,23 @@ impl Server {
             std::thread::sleep(Duration::from_millis(50));
         }
         let server = Self { port, _child: child };
-        let mut root = server.session_with(Options { user: "root".into(), ..Options::default() });
+        let mut root = server.session_with(SessionOptions { user: "root".into(), ..SessionOptions::default() });
         root.must("create database t");
         root.must("create user tester@'127.0.0.1' identified by 'tiger'");
         root.must("grant all on *.* to tester@'127.0.0.1'");
         server
     }
 
-    pub fn options() -> Options {
-        Options {
+    pub fn options() -> SessionOptions {
+        SessionOptions {
             user: "tester".into(),
             password: Some(Secret(b"tiger".to_vec())),
             database: Some("t".into()),
-            ..Options::default()
+            ..SessionOptions::default()
         }
     }
 
-    pub fn session_with(&self, options: Options) -> Conversation<Socket> {
+    pub fn session_with(&self, options: SessionOptions) -> Conversation<Socket> {
         let mut session = Conversation::new(options, Socket::connect(self.port));
         session.start().unwrap_or_else(|reason| panic!("{reason}"));
         session

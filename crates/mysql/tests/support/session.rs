@@ -2,7 +2,7 @@
 
 use super::TestHandler;
 use headrace_core::{Certificate, Fatal, NextStep, Protocol, ReadBuffer, Session as _, WriteBuffer};
-use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Machine, Options, ParameterRows, Request};
+use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Machine, ParameterRows, Request, SessionOptions};
 use headrace_mysql::sql::Facts;
 use headrace_testkit::{Peer, Shared, Step, TestValue};
 use std::io::{Read, Write};
@@ -64,7 +64,7 @@ pub struct Conversation<P: Peer> {
 }
 
 impl<P: Peer> Conversation<P> {
-    pub fn new(options: Options, peer: P) -> Self {
+    pub fn new(options: SessionOptions, peer: P) -> Self {
         let machine = Machine::new(options, 16).expect("the options are fine");
         Self { machine, peer, read_buffer: ReadBuffer::new(), write_buffer: WriteBuffer::new(), tls: false }
     }

@@ -34,7 +34,7 @@ pub use facts::Facts;
 pub use request::{Copy, Cursor, Execute, ParameterRows, Portal, PortalId, Prepare, Request};
 pub use run::DataRows;
 pub use stage::{Event, State, TRANSITIONS};
-pub use startup::{Binding, Method, Options, Purpose, Secret, Tls};
+pub use startup::{Binding, Method, Purpose, Secret, SessionOptions, Tls};
 pub use statement::{Columns, Shape, Statement};
 pub use verb::begin_statement;
 
@@ -158,7 +158,7 @@ pub struct Machine<H: ResponseHandler> {
 impl<H: PgHandler> Machine<H> {
     /// A machine whose first bytes are in `write_buffer`. `statements` is the maximum number of cached prepared
     /// statements.
-    pub fn new(options: Options, statements: usize, write_buffer: &mut WriteBuffer) -> Self {
+    pub fn new(options: SessionOptions, statements: usize, write_buffer: &mut WriteBuffer) -> Self {
         Self {
             phase: Phase::Startup(Box::new(Startup::new(options, write_buffer))),
             queue: Queue::default(),

@@ -77,9 +77,9 @@ pub enum Purpose {
     Cancel(Vec<u8>),
 }
 
-/// Whether to start with TLS.
+/// The settings of a session.
 #[derive(Clone, Debug)]
-pub struct Options {
+pub struct SessionOptions {
     /// The purpose of the connection.
     pub purpose: Purpose,
     /// `user`, `database` and other parameters of StartupMessage, `user` among them.
@@ -107,7 +107,7 @@ pub(super) enum StartupState {
 }
 
 pub(super) struct Startup {
-    pub options: Options,
+    pub options: SessionOptions,
     pub state: StartupState,
     pub encrypted: bool,
     tls_server_end_point: Option<Vec<u8>>,
@@ -121,7 +121,7 @@ impl fmt::Debug for Startup {
 }
 
 impl Startup {
-    pub fn new(options: Options, write_buffer: &mut WriteBuffer) -> Self {
+    pub fn new(options: SessionOptions, write_buffer: &mut WriteBuffer) -> Self {
         let mut startup =
             Self { state: StartupState::Auth, encrypted: false, tls_server_end_point: None, bound: false, options };
         match startup.options.tls {

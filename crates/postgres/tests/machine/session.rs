@@ -3,7 +3,9 @@
 use crate::support::TestHandler;
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{ReadBuffer, Session as _, Verb, WriteBuffer};
-use headrace_postgres::machine::{Binding, Execute, Machine, Options, ParameterRows, Prepare, Purpose, Request, Tls};
+use headrace_postgres::machine::{
+    Binding, Execute, Machine, ParameterRows, Prepare, Purpose, Request, SessionOptions, Tls,
+};
 use headrace_postgres::messages::backend::header;
 use headrace_postgres::messages::tag::{self, backend};
 use headrace_testkit::{Completion, Received, Shared, TestValue, Trace};
@@ -76,7 +78,7 @@ impl Conversation {
     }
 
     pub fn start() -> Self {
-        let options = Options {
+        let options = SessionOptions {
             purpose: Purpose::Session,
             parameters: vec![("user".into(), "u".into())],
             user: "u".into(),

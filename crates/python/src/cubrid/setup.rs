@@ -5,7 +5,7 @@ use crate::errors;
 use crate::globals::globals;
 use crate::wire::setup::{Prepared, get, statements, tls_settings};
 use headrace_core::{CodeSet, WriteBuffer};
-use headrace_drivers::protocols::cubrid::machine::{Options, Secret};
+use headrace_drivers::protocols::cubrid::machine::{Secret, SessionOptions};
 use headrace_drivers::protocols::cubrid::types::code;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -17,7 +17,7 @@ pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, write_buffer: &mut W
         None | Some("no") => None,
         Some(_) => Some(tls_settings(py, options)?),
     };
-    let startup = Options {
+    let startup = SessionOptions {
         host: text("server_name")?.unwrap_or_default(),
         port: get::<(String, u16)>(options, "tcp")?.map(|(_, port)| port).unwrap_or_default(),
         database: text("database")?.unwrap_or_default(),
@@ -28,7 +28,7 @@ pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, write_buffer: &mut W
         keeps_cas: get(options, "keeps_cas")?.unwrap_or(false),
         codeset: text("charset")?.as_deref().and_then(CodeSet::of_locale).unwrap_or_default(),
         query_timeout_millis: get(options, "query_timeout_millis")?.unwrap_or(0),
-        ..Options::default()
+        ..SessionOptions::default()
     };
     let machine = CubridMachine::new(&startup, statements(options)?, write_buffer);
     let machine = machine.map_err(|fatal| errors::fatal(py, &fatal))?;

@@ -6,7 +6,7 @@ use crate::globals::globals;
 use crate::wire::setup::{Prepared, get, statements, tls_settings};
 use headrace_core::WriteBuffer;
 use headrace_drivers::protocols::informix::codeset::CodeSet;
-use headrace_drivers::protocols::informix::machine::{Options, Secret};
+use headrace_drivers::protocols::informix::machine::{Secret, SessionOptions};
 use headrace_drivers::protocols::informix::types::extended;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -27,7 +27,7 @@ pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, write_buffer: &mut W
             }
         },
     };
-    let startup = Options {
+    let startup = SessionOptions {
         user: text("user")?.unwrap_or_default(),
         password: text("password")?.map(|password| Secret(password.into_bytes())),
         server: text("server")?.unwrap_or_default(),

@@ -6,7 +6,7 @@ use crate::limits;
 use crate::wire::setup::{Prepared, choose, get, statements, tls_settings};
 use headrace_core::WriteBuffer;
 use headrace_drivers::protocols::mysql::auth::{Plugin, Secret, ServerKey};
-use headrace_drivers::protocols::mysql::machine::{Options, Tls};
+use headrace_drivers::protocols::mysql::machine::{SessionOptions, Tls};
 use headrace_drivers::protocols::mysql::packets::compress::Algorithm;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -32,7 +32,7 @@ pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, _: &mut WriteBuffer)
             errors::programming(py, &format!("auth_plugins: {name:?} is not one that headrace supports"))
         })
     });
-    let startup = Options {
+    let startup = SessionOptions {
         user: text("user")?.unwrap_or_default(),
         password: text("password")?.map(|password| Secret(password.into_bytes())),
         database: text("database")?,
@@ -59,7 +59,7 @@ pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, _: &mut WriteBuffer)
         collation: get(options, "collation")?,
         attributes: get(options, "attributes")?.unwrap_or_default(),
         in_flight: get(options, "in_flight")?.unwrap_or(limits::COMMANDS_IN_FLIGHT),
-        ..Options::default()
+        ..SessionOptions::default()
     };
     let machine = MyMachine::new(startup, statements(options)?);
     let machine = machine.map_err(|fatal| errors::fatal(py, &fatal))?;

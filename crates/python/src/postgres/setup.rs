@@ -3,7 +3,7 @@
 use super::dialect::PgMachine;
 use crate::wire::setup::{Prepared, choose, get, statements, tls_settings};
 use headrace_core::WriteBuffer;
-use headrace_drivers::protocols::postgres::machine::{Binding, Method, Options, Purpose, Secret, Tls};
+use headrace_drivers::protocols::postgres::machine::{Binding, Method, Purpose, Secret, SessionOptions, Tls};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
 
@@ -16,7 +16,7 @@ pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, write_buffer: &mut W
     };
     let methods = [Method::Password, Method::Md5, Method::ScramSha256, Method::None];
     let allowed: Vec<String> = get(options, "require_auth")?.unwrap_or_default();
-    let startup = Options {
+    let startup = SessionOptions {
         purpose,
         user: text("user")?.unwrap_or_default(),
         parameters: get(options, "parameters")?.unwrap_or_default(),
