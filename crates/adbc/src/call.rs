@@ -27,10 +27,10 @@ pub enum Take {
 
 /// What has come of the reply to a request, and not yet been taken.
 #[derive(Debug)]
-pub struct Reply(Mutex<State>);
+pub struct Reply(Mutex<ReplyState>);
 
 #[derive(Debug)]
-struct State {
+struct ReplyState {
     options: ArrowOptions,
     take: Take,
     /// `None` before the columns are known.
@@ -54,7 +54,7 @@ struct State {
 impl Reply {
     /// Of a request that was not sent yet.
     pub fn new(options: ArrowOptions, take: Take) -> Arc<Self> {
-        let state = State {
+        let state = ReplyState {
             options,
             take,
             batches: None,
@@ -70,7 +70,7 @@ impl Reply {
         Arc::new(Self(Mutex::new(state)))
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, ReplyState> {
         // Nothing in it is half done after a panic that its batches could show.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -152,7 +152,7 @@ impl Reply {
     /// That error.
     pub fn check_beginning(&self) -> Result<(), Error> {
         let mut state = self.lock();
-        let State { batches, error, .. } = &mut *state;
+        let ReplyState { batches, error, .. } = &mut *state;
         match batches {
             Some(batches) if batches.ready() > 0 => Ok(()),
             Some(batches) => match batches.refused() {
@@ -225,7 +225,7 @@ impl<C: Described, E: Refusal> ResponseHandler for Call<C, E> {
     }
     fn rows<R: Run>(&mut self, (): (), run: &mut R) -> Result<Room, Fatal> {
         let mut state = self.reply.lock();
-        let State { batches: Some(batches), ended: false, take, .. } = &mut *state else { return Ok(Room::More) };
+        let ReplyState { batches: Some(batches), ended: false, take, .. } = &mut *state else { return Ok(Room::More) };
         if *take == Take::Nothing {
             return Ok(Room::More);
         }

@@ -7,7 +7,7 @@ use super::joined::{MultiRowInsert, Repeated};
 use super::pending::{Failure, PendingRequest};
 use super::request::{Execute, ParameterRows, Request};
 use super::send::check_text;
-use super::stage::{Event, Stage};
+use super::stage::{RequestEvent, Stage};
 use super::statement::Statement;
 use super::{BatchReply, CasHandler, Expect, Machine};
 use crate::errors::{cas, dbms};
@@ -113,7 +113,7 @@ impl<H: CasHandler> Machine<H> {
     /// Begins a batch.
     pub(super) fn start_batch(&mut self, at: usize, batch: Batch, write_buffer: &mut WriteBuffer) {
         let (pending, atomic) = (&mut self.queue[at], batch.atomic);
-        pending.go(Event::BatchBegun, Stage::Sending(Box::new(batch)));
+        pending.go(RequestEvent::BatchBegun, Stage::Sending(Box::new(batch)));
         if atomic && pending.in_block {
             client::savepoint(write_buffer.tail(), self.info, savepoint::SET, SAVEPOINT);
             self.expect(Expect::Batch(BatchReply::Guard));
@@ -130,7 +130,7 @@ impl<H: CasHandler> Machine<H> {
         let codeset = self.options.codeset;
         let pending = &mut self.queue[at];
         if pending.slot.handler.is_none() {
-            pending.drain(Event::RowsSent);
+            pending.drain(RequestEvent::RowsSent);
             return true;
         }
         // Of a batch that has begun, the rows before one that fails are sent also if they will be undone: the server may
@@ -155,7 +155,7 @@ impl<H: CasHandler> Machine<H> {
         let is_texts = batch.is_texts;
         batch.sent += rows.ends.len() as u64;
         if is_exhausted {
-            pending.drain(Event::RowsSent);
+            pending.drain(RequestEvent::RowsSent);
         }
         match is_texts {
             true => self.send_texts(first, &rows, write_buffer),
@@ -227,7 +227,7 @@ impl<H: CasHandler> Machine<H> {
             batch.is_stale |= is_stale(&error);
         }
         pending.slot.fail_row(Failure::Server { error, row: Some(row) });
-        pending.drain(Event::RowFailed);
+        pending.drain(RequestEvent::RowFailed);
         Ok(())
     }
 
@@ -283,7 +283,7 @@ impl<H: CasHandler> Machine<H> {
         };
         if let Some(failure) = failure {
             pending.slot.fail_row(failure);
-            pending.drain(Event::RowFailed);
+            pending.drain(RequestEvent::RowFailed);
         }
         ended.map_or(Ok(()), |error| Err(self.session_ended(error)))
     }
@@ -313,7 +313,7 @@ impl<H: CasHandler> Machine<H> {
         pending.affected = Some(affected);
         pending.has_redefined = has_redefined;
         pending.is_undone = is_undone;
-        pending.go(Event::BatchEnded, Stage::Sent);
+        pending.go(RequestEvent::BatchEnded, Stage::Sent);
         if !pending.in_block {
             if sent > 0 {
                 let operation = if is_undone { tran::ROLLBACK } else { tran::COMMIT };

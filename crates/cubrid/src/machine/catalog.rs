@@ -5,7 +5,7 @@
 use super::pages::Pages;
 use super::pending::Stage;
 use super::request::Request;
-use super::stage::Event;
+use super::stage::RequestEvent;
 use super::statement::{Columns, Statement};
 use super::{CasHandler, Expect, Machine};
 use crate::messages::description::Field;
@@ -55,9 +55,9 @@ impl<H: CasHandler> Machine<H> {
             Ok(expect) => {
                 match expect {
                     Expect::Schema | Expect::Returned => {
-                        pending.go(Event::Opened, Stage::Reading { rows: 0, total: 0, pages: Pages::default() })
+                        pending.go(RequestEvent::Opened, Stage::Reading { rows: 0, total: 0, pages: Pages::default() })
                     }
-                    _ => pending.go(Event::StartWhole, Stage::Sent),
+                    _ => pending.go(RequestEvent::StartWhole, Stage::Sent),
                 };
                 self.expect(expect);
             }
@@ -98,7 +98,7 @@ impl<H: CasHandler> Machine<H> {
     pub(super) fn request_parameter_types(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
         let pending = &mut self.queue[at];
         let Some(handle) = pending.statement.as_ref().map(|statement| statement.handle) else { return };
-        pending.go(Event::Executed, Stage::Sent);
+        pending.go(RequestEvent::Executed, Stage::Sent);
         client::of_handle(write_buffer.tail(), self.info, function::PARAMETER_INFO, handle);
         self.expect(Expect::ParameterTypes);
     }

@@ -7,7 +7,7 @@
 use super::pages::Pages;
 use super::pending::{PendingRequest, Stage};
 use super::request::Request;
-use super::stage::Event;
+use super::stage::RequestEvent;
 use super::statement::Statement;
 use super::{CasHandler, Expect, Machine};
 use crate::messages::client;
@@ -48,11 +48,11 @@ impl<H: CasHandler> Machine<H> {
                 }
                 client::fetch(out, info, statement.handle, position);
                 pending.statement = Some(statement.clone());
-                pending.go(Event::Opened, Stage::Reading { rows: 0, total: *total, pages: Pages::default() });
+                pending.go(RequestEvent::Opened, Stage::Reading { rows: 0, total: *total, pages: Pages::default() });
                 self.expect(Expect::Page);
             }
             Request::CloseCursor { number } => {
-                pending.go(Event::StartWhole, Stage::Sent);
+                pending.go(RequestEvent::StartWhole, Stage::Sent);
                 match self.cursors.remove(&number) {
                     // With its result, which has kept the broker from giving the CAS to another client.
                     Some(Cursor { statement, .. }) => {

@@ -9,7 +9,7 @@
 use super::batch::{Encoded, SAVEPOINT, is_stale};
 use super::pending::Failure;
 use super::request::BatchStrategy;
-use super::stage::Event;
+use super::stage::RequestEvent;
 use super::statement::Statement;
 use super::{BatchReply, CasHandler, Expect, Machine};
 use crate::errors::dbms;
@@ -158,7 +158,7 @@ impl<H: CasHandler> Machine<H> {
         batch.sent += whole as u64;
         let is_over = batch.is_exhausted && batch.encoded.ends.is_empty();
         if is_over {
-            self.queue[at].drain(Event::RowsSent);
+            self.queue[at].drain(RequestEvent::RowsSent);
         }
         self.expect(Expect::Batch(BatchReply::Joined));
         true
@@ -227,7 +227,7 @@ impl<H: CasHandler> Machine<H> {
             let request = JoinedRows { first: first + start as u64, rows: sent, savepoint };
             *failed = Some(FailedStatement { request, rows: *rows, error });
         }
-        pending.drain(Event::RowFailed);
+        pending.drain(RequestEvent::RowFailed);
         Ok(())
     }
 

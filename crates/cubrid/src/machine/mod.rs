@@ -32,7 +32,7 @@ mod verb;
 
 pub use request::{BatchStrategy, Execute, ParameterRows, Request};
 pub use run::PageRows;
-pub use stage::{Event, State, TRANSITIONS};
+pub use stage::{RequestEvent, RequestState, TRANSITIONS};
 pub use startup::{Secret, SessionOptions};
 pub use statement::{Columns, Statement};
 

@@ -3,7 +3,7 @@
 use super::pending::Stage;
 use super::request::Request;
 use super::run::PageRows;
-use super::stage::Event;
+use super::stage::RequestEvent;
 use super::statement::Columns;
 use super::{CasHandler, Expect, Machine};
 use crate::messages::description::{Field, Type};
@@ -32,7 +32,7 @@ impl<H: CasHandler> Machine<H> {
             Request::WriteObject { handle, offset, data } => client::lob_write(out, info, handle, *offset, data),
             _ => return,
         }
-        pending.go(Event::StartWhole, Stage::Sent);
+        pending.go(RequestEvent::StartWhole, Stage::Sent);
         self.expect(Expect::Object);
     }
 

@@ -15,7 +15,7 @@
 use super::pending::Stage;
 use super::request::Request;
 use super::run::PageRows;
-use super::stage::Event;
+use super::stage::RequestEvent;
 use super::{CasHandler, Expect, Machine};
 use crate::limits::PAGES_IN_FLIGHT;
 use crate::messages::login::BrokerInfo;
@@ -204,7 +204,7 @@ impl<H: CasHandler> Machine<H> {
     fn abandon(&mut self, handle: i32, write_buffer: &mut WriteBuffer) {
         self.leave_pages();
         let Some(pending) = self.queue.first_mut() else { return };
-        pending.go(Event::Abandoned, Stage::Sent);
+        pending.go(RequestEvent::Abandoned, Stage::Sent);
         if pending.in_block {
             pending.replies_due += 1;
             client::of_handle(write_buffer.tail(), self.info, function::CURSOR_CLOSE, handle);

@@ -3,7 +3,7 @@
 use super::CasHandler;
 use super::request::{Execute, ParameterRows, Request};
 pub(super) use super::stage::Stage;
-use super::stage::{Event, State, TRANSITIONS};
+use super::stage::{RequestEvent, RequestState, TRANSITIONS};
 use super::statement::Statement;
 pub(super) use headrace_core::Failure;
 use headrace_core::{Modes, Pending, Pipelining, ResponseHandler, Slot, Verb, WhenLost};
@@ -79,21 +79,21 @@ impl<H: CasHandler> PendingRequest<H> {
     }
 
     /// The name of its state.
-    pub(super) fn state(&self) -> State {
+    pub(super) fn state(&self) -> RequestState {
         self.stage.state()
     }
 
     /// Puts it into another state, which `event` brings it to, and returns the one before.
-    pub(super) fn go(&mut self, event: Event, to: Stage) -> Stage {
+    pub(super) fn go(&mut self, event: RequestEvent, to: Stage) -> Stage {
         TRANSITIONS.take(self.stage.state(), event, to.state());
         std::mem::replace(&mut self.stage, to)
     }
 
     /// No more rows of its batch are sent.
-    pub(super) fn drain(&mut self, event: Event) {
+    pub(super) fn drain(&mut self, event: RequestEvent) {
         match std::mem::replace(&mut self.stage, Stage::Sent) {
             Stage::Sending(batch) => {
-                TRANSITIONS.take(State::Sending, event, State::Draining);
+                TRANSITIONS.take(RequestState::Sending, event, RequestState::Draining);
                 self.stage = Stage::Draining(batch);
             }
             other => self.stage = other,
@@ -111,7 +111,7 @@ impl<H: CasHandler> PendingRequest<H> {
     /// Records that it will not be done, for a reason of the client's.
     pub(super) fn refuse(&mut self, error: H::Error) {
         self.slot.failure = Some(Failure::Client { error, row: None });
-        self.go(Event::Refused, Stage::Sent);
+        self.go(RequestEvent::Refused, Stage::Sent);
     }
 
     /// Returns true if the server only fetches pages of its rows. A CAS of 11.3.2 that is interrupted in FETCH

@@ -4,7 +4,7 @@ use super::batch::is_stale;
 use super::pages::Pages;
 use super::pending::{Failure, Stage};
 use super::request::Request;
-use super::stage::{Event, State};
+use super::stage::{RequestEvent, RequestState};
 use super::startup::Progress;
 use super::statement::Statement;
 use super::{BatchReply, CasHandler, Expect, Machine, Phase, TransactionReply};
@@ -203,7 +203,7 @@ impl<H: CasHandler> Machine<H> {
             BatchReply::Guard | BatchReply::JoinedGuard => {
                 if let (Err(error), Some(pending)) = (reply, self.queue.first_mut()) {
                     pending.slot.fail_row(Failure::Server { error, row: None });
-                    pending.drain(Event::RowFailed);
+                    pending.drain(RequestEvent::RowFailed);
                 }
             }
             BatchReply::BatchEnd => match reply {
@@ -266,8 +266,8 @@ impl<H: CasHandler> Machine<H> {
     pub(super) fn failed(&mut self, error: ServerError) {
         let Some(pending) = self.queue.first_mut() else { return };
         pending.slot.fail(error);
-        if pending.state() == State::Reading {
-            pending.go(Event::LastPage, Stage::Sent);
+        if pending.state() == RequestState::Reading {
+            pending.go(RequestEvent::LastPage, Stage::Sent);
             self.leave_pages();
         }
     }
@@ -279,7 +279,7 @@ impl<H: CasHandler> Machine<H> {
             Ok(reader) => reader,
             Err(error) => {
                 pending.slot.fail(error);
-                pending.go(Event::Refused, Stage::Sent);
+                pending.go(RequestEvent::Refused, Stage::Sent);
                 return Ok(());
             }
         };
@@ -291,10 +291,10 @@ impl<H: CasHandler> Machine<H> {
             if let Some(handler) = &mut pending.slot.handler {
                 statement.describe(cx, handler);
             }
-            pending.go(Event::PreparedLast, Stage::Sent);
+            pending.go(RequestEvent::PreparedLast, Stage::Sent);
         } else {
             pending.statement = Some(statement.clone());
-            pending.go(Event::Prepared, Stage::Bindable);
+            pending.go(RequestEvent::Prepared, Stage::Bindable);
         }
         // That of a cursor is closed with it.
         if !matches!(pending.request, Request::Open { .. }) {
@@ -424,7 +424,7 @@ impl<H: CasHandler> Machine<H> {
             return;
         }
         let Some(pending) = self.queue.first_mut() else { return };
-        let Stage::Reading { rows, .. } = pending.go(Event::LastPage, Stage::Sent) else { return };
+        let Stage::Reading { rows, .. } = pending.go(RequestEvent::LastPage, Stage::Sent) else { return };
         let tag = pending.statement.as_ref().map_or(&b""[..], |statement| statement.tag());
         if let Some(handler) = &mut pending.slot.handler {
             handler.result(cx, Summary { tag, rows: u64::try_from(rows).ok(), ..Summary::default() });
@@ -454,7 +454,7 @@ impl<H: CasHandler> Machine<H> {
             // The last of several requests ends what any of them has left open.
             let is_last = self.queue.started() == 1;
             let Some(pending) = self.queue.answered() else { return };
-            if pending.state() != State::Sent || pending.replies_due > 0 {
+            if pending.state() != RequestState::Sent || pending.replies_due > 0 {
                 return;
             }
             if self.info.is_active && !pending.in_block && !pending.is_settling && is_last {

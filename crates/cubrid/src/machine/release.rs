@@ -9,7 +9,7 @@
 
 use super::pending::{PendingRequest, Stage};
 use super::request::Request;
-use super::stage::{Event, State};
+use super::stage::{RequestEvent, RequestState};
 use super::startup::{Purpose, Startup};
 use super::{CasHandler, Loss, Machine, Phase, SessionOptions};
 use crate::limits::RESUMES;
@@ -131,18 +131,18 @@ impl<H: CasHandler> PendingRequest<H> {
             || matches!(self.request, Request::Execute(_) | Request::Open { .. } | Request::WriteObject { .. });
         executes
             && (commits || !self.in_block)
-            && !matches!(self.state(), State::Queued | State::Preparing | State::Bindable)
+            && !matches!(self.state(), RequestState::Queued | RequestState::Preparing | RequestState::Bindable)
     }
 
     /// Returns true if rows of its batch may have been taken.
     fn has_begun_batch(&self) -> bool {
-        matches!(self.state(), State::Sending | State::Draining)
+        matches!(self.state(), RequestState::Sending | RequestState::Draining)
     }
 
     /// It waits again, as if nothing of it had been sent.
     fn restart(&mut self) {
-        if self.state() != State::Queued {
-            self.go(Event::Released, Stage::Queued);
+        if self.state() != RequestState::Queued {
+            self.go(RequestEvent::Released, Stage::Queued);
         }
         // That of an end is about its block, which is lost whatever becomes of the connection.
         if !self.request.effect().is_owed_end() {

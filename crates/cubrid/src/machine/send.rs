@@ -4,7 +4,7 @@ use super::batch::Batch;
 use super::pages::Pages;
 use super::pending::{PendingRequest, Stage};
 use super::request::{ParameterRows, Request};
-use super::stage::{Event, State};
+use super::stage::{RequestEvent, RequestState};
 use super::verb::parameter_of;
 use super::{CasHandler, Expect, Machine, Phase, TransactionReply};
 use crate::lexer;
@@ -24,7 +24,7 @@ impl<H: CasHandler> Machine<H> {
         }
         while !write_buffer.is_full() {
             let went_on = match self.queue.last().map(PendingRequest::state) {
-                None | Some(State::Sent) => {
+                None | Some(RequestState::Sent) => {
                     if !self.may_start() {
                         return;
                     }
@@ -34,17 +34,17 @@ impl<H: CasHandler> Machine<H> {
                     }
                     true
                 }
-                Some(State::Queued) => {
+                Some(RequestState::Queued) => {
                     self.start_statement(cx, write_buffer);
                     true
                 }
-                Some(State::Bindable) => {
+                Some(RequestState::Bindable) => {
                     self.bind_tail(cx, write_buffer);
                     true
                 }
-                Some(State::Sending) => !self.queue.is_paused() && self.send_rows(cx, write_buffer),
-                Some(State::Draining) => self.end_batch(cx, write_buffer),
-                Some(State::Preparing | State::Reading) => false,
+                Some(RequestState::Sending) => !self.queue.is_paused() && self.send_rows(cx, write_buffer),
+                Some(RequestState::Draining) => self.end_batch(cx, write_buffer),
+                Some(RequestState::Preparing | RequestState::Reading) => false,
             };
             if !went_on {
                 return;
@@ -79,24 +79,24 @@ impl<H: CasHandler> Machine<H> {
         }
         pending.in_block = self.transaction.is_open_ahead();
         if let Some(verb) = verb {
-            pending.go(Event::StartWhole, Stage::Sent);
+            pending.go(RequestEvent::StartWhole, Stage::Sent);
             self.start_verb(&verb, write_buffer);
             return self.complete(cx, write_buffer);
         }
         match pending.request {
             Request::LastInsertId => {
-                pending.go(Event::StartWhole, Stage::Sent);
+                pending.go(RequestEvent::StartWhole, Stage::Sent);
                 client::plain(write_buffer.tail(), self.info, function::GET_LAST_INSERT_ID);
                 self.expect(Expect::LastInsertId);
             }
             Request::SetParameter { parameter, value } => {
-                pending.go(Event::StartWhole, Stage::Sent);
+                pending.go(RequestEvent::StartWhole, Stage::Sent);
                 client::set_db_parameter(write_buffer.tail(), self.info, parameter, value);
                 self.remember(parameter, value);
                 self.expect(Expect::Simple);
             }
             Request::Version => {
-                pending.go(Event::StartWhole, Stage::Sent);
+                pending.go(RequestEvent::StartWhole, Stage::Sent);
                 client::get_db_version(write_buffer.tail(), self.info, false);
                 self.expect(Expect::Version);
             }
@@ -194,12 +194,12 @@ impl<H: CasHandler> Machine<H> {
                 if let Some(handler) = &mut pending.slot.handler {
                     statement.describe(cx, handler);
                 }
-                pending.go(Event::StartWhole, Stage::Sent);
+                pending.go(RequestEvent::StartWhole, Stage::Sent);
                 return self.complete(cx, write_buffer);
             }
             pending.statement = Some(statement);
             pending.is_cached = true;
-            pending.go(Event::StartKnown, Stage::Bindable);
+            pending.go(RequestEvent::StartKnown, Stage::Bindable);
             return;
         }
         if let Some(reason) = several_refused(&pending.request, &sql) {
@@ -214,7 +214,7 @@ impl<H: CasHandler> Machine<H> {
             }
         };
         pending.is_cached = false;
-        pending.go(Event::StartPrepare, Stage::Preparing);
+        pending.go(RequestEvent::StartPrepare, Stage::Preparing);
         let pin = if pending.is_pinned { prepare::XASL_CACHE_PINNED } else { 0 };
         let call = if lexer::is_call(&sql) { prepare::CALL } else { 0 };
         let flags = call | pin | if holds == Some(true) { prepare::HOLDABLE } else { 0 };
@@ -279,7 +279,7 @@ impl<H: CasHandler> Machine<H> {
         let is_batch = pending.is_batch();
         let (Some(statement), Some(handler)) = (pending.statement.clone(), &mut pending.slot.handler) else {
             // Discarded while its statement was prepared.
-            pending.go(Event::Abandoned, Stage::Sent);
+            pending.go(RequestEvent::Abandoned, Stage::Sent);
             return self.complete(cx, write_buffer);
         };
         if is_batch {
@@ -346,8 +346,8 @@ impl<H: CasHandler> Machine<H> {
             handler.columns(cx, columns);
         }
         match statement.columns.is_some() || statement.is_several {
-            true => pending.go(Event::Opened, Stage::Reading { rows: 0, total: 0, pages: Pages::default() }),
-            false => pending.go(Event::Executed, Stage::Sent),
+            true => pending.go(RequestEvent::Opened, Stage::Reading { rows: 0, total: 0, pages: Pages::default() }),
+            false => pending.go(RequestEvent::Executed, Stage::Sent),
         };
         self.expect(Expect::Execute);
     }
@@ -362,7 +362,7 @@ impl<H: CasHandler> Machine<H> {
         pending.statement = None;
         pending.is_executed = false;
         pending.is_pinned = true;
-        pending.go(Event::Again, Stage::Queued);
+        pending.go(RequestEvent::Again, Stage::Queued);
     }
 
     /// The server has committed with the execution of the first request, a query, and has closed its result before its
@@ -375,7 +375,7 @@ impl<H: CasHandler> Machine<H> {
         pending.slot.repeat();
         pending.is_reexecuted = true;
         pending.is_executed = false;
-        pending.go(Event::Again, Stage::Queued);
+        pending.go(RequestEvent::Again, Stage::Queued);
     }
 }
 

@@ -36,7 +36,7 @@ pub(super) enum Stage {
 
 headrace_core::names! {
     /// The state of a pending request, without its data.
-    pub enum State {
+    pub enum RequestState {
         Queued = "nothing of it was sent",
         Preparing = "PREPARE was sent",
         Bindable = "its statement is known",
@@ -49,7 +49,7 @@ headrace_core::names! {
 
 headrace_core::names! {
     /// An event that changes the state of a pending request.
-    pub enum Event {
+    pub enum RequestEvent {
         StartWhole = "it is started, and is sent in one piece, or need not be sent",
         StartKnown = "it is started, and its statement is known",
         StartPrepare = "it is started, and its statement is not known",
@@ -71,23 +71,23 @@ headrace_core::names! {
 
 impl Stage {
     /// The state's name.
-    pub(super) fn state(&self) -> State {
+    pub(super) fn state(&self) -> RequestState {
         match self {
-            Stage::Queued => State::Queued,
-            Stage::Preparing => State::Preparing,
-            Stage::Bindable => State::Bindable,
-            Stage::Reading { .. } => State::Reading,
-            Stage::Sending(_) => State::Sending,
-            Stage::Draining(_) => State::Draining,
-            Stage::Sent => State::Sent,
+            Stage::Queued => RequestState::Queued,
+            Stage::Preparing => RequestState::Preparing,
+            Stage::Bindable => RequestState::Bindable,
+            Stage::Reading { .. } => RequestState::Reading,
+            Stage::Sending(_) => RequestState::Sending,
+            Stage::Draining(_) => RequestState::Draining,
+            Stage::Sent => RequestState::Sent,
         }
     }
 }
 
 /// The transitions.
-pub static TRANSITIONS: Transitions<State, Event> = {
-    use Event::*;
-    use State::*;
+pub static TRANSITIONS: Transitions<RequestState, RequestEvent> = {
+    use RequestEvent::*;
+    use RequestState::*;
     Transitions {
         machine: "cubrid",
         rows: &[

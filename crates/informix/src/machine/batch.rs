@@ -8,7 +8,7 @@
 use super::pending::{Failure, PendingRequest};
 use super::request::{BatchStrategy, Execute, Expect, Group, Reply, Request};
 use super::send::bind_row;
-use super::stage::{Event, HasState, Stage, State, go};
+use super::stage::{HasState, RequestEvent, RequestState, Stage, go};
 use super::{IfxHandler, Logging, Machine};
 use crate::capabilities::Feature;
 use crate::limits as own;
@@ -69,11 +69,11 @@ pub(super) enum Step {
 
 impl HasState for Step {
     #[inline]
-    fn state(&self) -> State {
+    fn state(&self) -> RequestState {
         match self {
-            Step::Sending => State::Sending,
-            Step::Draining => State::Draining,
-            Step::Sent => State::Sent,
+            Step::Sending => RequestState::Sending,
+            Step::Draining => RequestState::Draining,
+            Step::Sent => RequestState::Sent,
         }
     }
 }
@@ -147,7 +147,7 @@ impl<H: ResponseHandler> Batch<H> {
     }
 
     /// Puts it into another state, which `event` brings it to.
-    pub(super) fn go(&mut self, event: Event, to: Step) {
+    pub(super) fn go(&mut self, event: RequestEvent, to: Step) {
         go(&mut self.step, event, to);
     }
 }
@@ -174,7 +174,7 @@ impl<H: IfxHandler> Machine<H> {
         let can = plan.is_some() && guard != Guard::None;
         let again = can && pending.slot.handler.as_ref().is_some_and(ResponseHandler::rereads);
         let strategy = if strategy == BatchStrategy::Put && !again { BatchStrategy::Groups } else { strategy };
-        pending.go(Event::BatchBegun, Stage::Batch(Batch::new(guard, beginning, strategy)));
+        pending.go(RequestEvent::BatchBegun, Stage::Batch(Batch::new(guard, beginning, strategy)));
     }
 
     fn guard_batch(&mut self, guard: Guard, write_buffer: &mut WriteBuffer) {
@@ -244,7 +244,7 @@ impl<H: IfxHandler> Machine<H> {
             }
         }
         if !more {
-            batch.go(Event::RowsSent, Step::Draining);
+            batch.go(RequestEvent::RowsSent, Step::Draining);
         }
         if batch.sent == first {
             out.truncate(start);
@@ -301,7 +301,7 @@ impl<H: IfxHandler> Machine<H> {
             }
         }
         if !more {
-            batch.go(Event::RowsSent, Step::Draining);
+            batch.go(RequestEvent::RowsSent, Step::Draining);
         }
         let count = batch.sent - first;
         if count == 0 {
@@ -346,7 +346,7 @@ impl<H: IfxHandler> Machine<H> {
         let Some((batch, slot, statement)) = self.queue.last_mut().and_then(PendingRequest::batch_parts) else {
             return;
         };
-        batch.go(Event::BatchEnded, Step::Sent);
+        batch.go(RequestEvent::BatchEnded, Step::Sent);
         if let Putting::Repeated(first) = std::mem::take(&mut batch.putting) {
             match &slot.failure {
                 None => statement.put_refused.store(true, Ordering::Relaxed),
@@ -397,7 +397,7 @@ impl<H: IfxHandler> Machine<H> {
         }
         let Some(first) = slot.failure.take() else { return false };
         let (guard, beginning) = (batch.guard, batch.beginning);
-        batch.go(Event::PutFailed, Step::Sending);
+        batch.go(RequestEvent::PutFailed, Step::Sending);
         let again = Batch::new(guard, beginning, BatchStrategy::Groups);
         *batch = Batch { putting: Putting::Repeated(Box::new(first)), ..again };
         match guard {

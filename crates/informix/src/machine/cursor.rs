@@ -3,7 +3,7 @@
 use super::pending::{Source, Stage, Used};
 use super::query::Query;
 use super::request::{Declare, Expect, Position, Request};
-use super::stage::Event;
+use super::stage::RequestEvent;
 use super::statement::Statement;
 use super::{IfxHandler, Machine};
 use crate::limits as own;
@@ -71,7 +71,7 @@ impl<H: IfxHandler> Machine<H> {
         client::eot(out);
         self.expect(Expect::Fetch);
         if let Some(pending) = self.queue.last_mut() {
-            pending.go(Event::Opened, Stage::Query(Query::fetching()));
+            pending.go(RequestEvent::Opened, Stage::Query(Query::fetching()));
         }
     }
 
@@ -103,9 +103,9 @@ impl<H: IfxHandler> Machine<H> {
         // A row by number is one group, and others may follow it at once; unless values are to be fetched besides.
         match &columns {
             Some(columns) if scroll && !columns.large => {
-                pending.go(Event::StartWhole, Stage::Query(Query::sent()));
+                pending.go(RequestEvent::StartWhole, Stage::Query(Query::sent()));
             }
-            _ => pending.go(Event::StartFetch, Stage::Query(Query::fetching())),
+            _ => pending.go(RequestEvent::StartFetch, Stage::Query(Query::fetching())),
         }
         let request = pending.request.clone();
         let out = write_buffer.tail();

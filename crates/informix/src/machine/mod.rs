@@ -23,7 +23,7 @@ mod verb;
 
 pub use request::{BatchStrategy, Declare, Execute, ParameterRows, Position, Request};
 pub use run::Tuples;
-pub use stage::{Event, State, TRANSITIONS};
+pub use stage::{RequestEvent, RequestState, TRANSITIONS};
 pub use startup::{Secret, SessionOptions};
 pub use statement::{Columns, Statement};
 

@@ -3,8 +3,8 @@
 use super::batch::{Batch, Guard, Step};
 use super::query::Query;
 use super::request::{Execute, ParameterRows, Request};
-use super::stage::{Event, Executed, HasState, go};
-pub(super) use super::stage::{Stage, State};
+use super::stage::{Executed, HasState, RequestEvent, go};
+pub(super) use super::stage::{RequestState, Stage};
 use super::statement::Statement;
 use super::{IfxHandler, Logging};
 use crate::limits as own;
@@ -69,7 +69,7 @@ impl<H: IfxHandler> PendingRequest<H> {
 
     /// Its state.
     #[inline]
-    pub(super) fn state(&self) -> State {
+    pub(super) fn state(&self) -> RequestState {
         self.stage.state()
     }
 
@@ -98,7 +98,7 @@ impl<H: IfxHandler> PendingRequest<H> {
 
     /// Puts it into another state, which `event` brings it to.
     #[inline]
-    pub(super) fn go(&mut self, event: Event, to: Stage<H>) {
+    pub(super) fn go(&mut self, event: RequestEvent, to: Stage<H>) {
         go(&mut self.stage, event, to);
     }
 
@@ -178,7 +178,7 @@ impl<H: IfxHandler> PendingRequest<H> {
 
     /// The same request from its beginning.
     pub(super) fn again(mut self) -> Self {
-        self.go(Event::Again, Stage::Queued);
+        self.go(RequestEvent::Again, Stage::Queued);
         self.slot.repeat();
         Self::new(self.slot, self.request)
     }
@@ -186,8 +186,8 @@ impl<H: IfxHandler> PendingRequest<H> {
     /// Ends it for a reason of the response handler's own making.
     pub(super) fn refuse(&mut self, message: String) {
         self.slot.failure = Some(Failure::Client { error: Mismatch::wrong_type(message).into(), row: None });
-        if self.state() != State::Sent {
-            self.go(Event::Refused, Stage::Sent);
+        if self.state() != RequestState::Sent {
+            self.go(RequestEvent::Refused, Stage::Sent);
         }
     }
 
@@ -216,14 +216,14 @@ impl<H: IfxHandler> PendingRequest<H> {
     /// No more rows of a batch are sent.
     pub(super) fn stop_sending(&mut self) {
         if let Some(batch) = self.batch_mut().filter(|batch| batch.step() == Step::Sending) {
-            batch.go(Event::RowFailed, Step::Draining);
+            batch.go(RequestEvent::RowFailed, Step::Draining);
         }
     }
 
     /// Returns true if nothing is left to be sent or received. Blocks that were requested ahead of the end may still
     /// come.
     pub(super) fn is_over(&self) -> bool {
-        self.state() == State::Sent && (self.groups == 0 || self.query().is_some_and(Query::is_ended))
+        self.state() == RequestState::Sent && (self.groups == 0 || self.query().is_some_and(Query::is_ended))
     }
 
     /// Returns true if its response handler is gone, but rows are in flight: its cursor is closed only after them.

@@ -1,10 +1,10 @@
 //! The rows of a query: requested in blocks, ahead of their end; and the BYTE and TEXT values of which they have only
 //! descriptors.
 
-use super::pending::{PendingRequest, State};
+use super::pending::{PendingRequest, RequestState};
 use super::request::{Expect, Group, Reply};
 use super::run::{BufferedRows, Taken, Tuples};
-use super::stage::{Event, HasState, go};
+use super::stage::{HasState, RequestEvent, go};
 use super::{IfxHandler, Machine};
 use crate::limits as own;
 use crate::messages::client;
@@ -35,12 +35,12 @@ pub(super) enum Step {
 
 impl HasState for Step {
     #[inline]
-    fn state(&self) -> State {
+    fn state(&self) -> RequestState {
         match self {
-            Step::Fetching => State::Fetching,
-            Step::FetchMore => State::FetchMore,
-            Step::FetchLarge => State::FetchLarge,
-            Step::Sent => State::Sent,
+            Step::Fetching => RequestState::Fetching,
+            Step::FetchMore => RequestState::FetchMore,
+            Step::FetchLarge => RequestState::FetchLarge,
+            Step::Sent => RequestState::Sent,
         }
     }
 }
@@ -91,11 +91,11 @@ impl Query {
     pub(super) fn abandon(&mut self) {
         if let Step::FetchMore | Step::FetchLarge = self.step {
             self.buffered = Buffered::default();
-            self.go(Event::Abandoned, Step::Sent);
+            self.go(RequestEvent::Abandoned, Step::Sent);
         }
     }
 
-    fn go(&mut self, event: Event, to: Step) {
+    fn go(&mut self, event: RequestEvent, to: Step) {
         go(&mut self.step, event, to);
     }
 }
@@ -108,7 +108,7 @@ impl<H: IfxHandler> Machine<H> {
         let groups = pending.groups;
         let Some((query, _, statement)) = pending.query_parts() else { return };
         if query.step == Step::FetchMore {
-            query.go(Event::BlockRequested, Step::Fetching);
+            query.go(RequestEvent::BlockRequested, Step::Fetching);
         }
         let id = statement.id;
         let large = statement.columns.as_ref().is_none_or(|columns| columns.large);
@@ -127,7 +127,11 @@ impl<H: IfxHandler> Machine<H> {
         let Some(at) = self.queue.last_at() else { return };
         let pending = &self.queue[at];
         let whole = pending.request.cursor().is_none() && Some(pending.slot.id) == reading;
-        if full && whole && pending.groups == 1 && pending.state() == State::Fetching && pending.slot.handler.is_some()
+        if full
+            && whole
+            && pending.groups == 1
+            && pending.state() == RequestState::Fetching
+            && pending.slot.handler.is_some()
         {
             self.fetch_more(at, write_buffer);
         }
@@ -138,7 +142,7 @@ impl<H: IfxHandler> Machine<H> {
         let pending = &mut self.queue[at];
         let Some((query, _, statement)) = pending.query_parts() else { return };
         let Some(columns) = &statement.columns else { return };
-        query.go(Event::ValuesRequested, Step::Fetching);
+        query.go(RequestEvent::ValuesRequested, Step::Fetching);
         let mut asked = 0;
         for row in &query.buffered.rows {
             // Rows were checked when they came.
@@ -235,7 +239,7 @@ impl<H: IfxHandler> Machine<H> {
             any |= !decode::descriptors(&columns.decoders, row)?.is_empty();
         }
         if any {
-            query.go(Event::ValuesDescribed, Step::FetchLarge);
+            query.go(RequestEvent::ValuesDescribed, Step::FetchLarge);
             return Ok(());
         }
         self.values_came(cx, group)
@@ -249,9 +253,9 @@ impl<H: IfxHandler> Machine<H> {
         match query.step {
             // Blocks that were requested ahead.
             Step::Sent => {}
-            _ if is_over => query.go(Event::LastBlock, Step::Sent),
+            _ if is_over => query.go(RequestEvent::LastBlock, Step::Sent),
             Step::FetchMore => {}
-            _ => query.go(Event::BlockEnded, Step::FetchMore),
+            _ => query.go(RequestEvent::BlockEnded, Step::FetchMore),
         }
     }
 

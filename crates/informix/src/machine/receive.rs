@@ -1,10 +1,10 @@
 //! The receiving half: from the read buffer to the response handlers.
 
 use super::batch::{Guard, Step};
-use super::pending::{Failure, PendingRequest, Source, Stage, State, Used};
+use super::pending::{Failure, PendingRequest, RequestState, Source, Stage, Used};
 use super::query::Query;
 use super::request::{Declare, Expect, Group, Reply, Request};
-use super::stage::{Event, Executed};
+use super::stage::{Executed, RequestEvent};
 use super::statement::Statement;
 use super::{IfxHandler, Logging, Machine};
 use crate::limits as own;
@@ -210,9 +210,9 @@ impl<H: IfxHandler> Machine<H> {
             Expect::Prepare => {
                 if let Some(error) = reply.error {
                     pending.slot.failure = Some(Failure::Server { error, row: None });
-                    pending.go(Event::Error, Stage::Sent);
+                    pending.go(RequestEvent::Error, Stage::Sent);
                 } else if pending.used.is_some() {
-                    pending.go(Event::Described, Stage::Bindable);
+                    pending.go(RequestEvent::Described, Stage::Bindable);
                 } else {
                     return Err(Fatal::peer("the server prepared a statement without describing it"));
                 }
@@ -221,11 +221,11 @@ impl<H: IfxHandler> Machine<H> {
             Expect::Types => match reply.error {
                 Some(error) if error.sqlcode == own::INTERRUPTED => {
                     pending.slot.failure = Some(Failure::Server { error, row: None });
-                    pending.go(Event::Error, Stage::Sent);
+                    pending.go(RequestEvent::Error, Stage::Sent);
                 }
                 // It can be executed without.
                 _ => {
-                    pending.go(Event::TypesDescribed, Stage::Bindable);
+                    pending.go(RequestEvent::TypesDescribed, Stage::Bindable);
                     if let Some(statement) = pending.statement() {
                         statement.described_input(Vec::new());
                     }
@@ -279,7 +279,7 @@ impl<H: IfxHandler> Machine<H> {
             };
             if again {
                 if let Some(batch) = pending.batch_mut() {
-                    batch.go(Event::EndFailed, Step::Draining);
+                    batch.go(RequestEvent::EndFailed, Step::Draining);
                 }
                 if self.queue.get(self.queue.started() - 1).is_none_or(|last| last.slot.id != group.request_id) {
                     // Later statements ran in its transaction.
@@ -289,7 +289,7 @@ impl<H: IfxHandler> Machine<H> {
             let Some(pending) = self.pending(group.request_id) else { return Ok(()) };
             let lost = group.expect == Expect::Guard && pending.guard() == Guard::Savepoint;
             pending.slot.fail(error);
-            if lost && pending.state() == State::Sending {
+            if lost && pending.state() == RequestState::Sending {
                 pending.stop_sending();
             } else if lost && !unlogged {
                 return Err(Fatal::new(

@@ -4,7 +4,7 @@
 use super::pending::{Failure, Stage};
 use super::request::{Expect, Group, Reply, Request};
 use super::run::BufferedRows;
-use super::stage::Event;
+use super::stage::RequestEvent;
 use super::statement::Columns;
 use super::{IfxHandler, Logging, Machine};
 use crate::messages::client;
@@ -32,13 +32,13 @@ impl<H: IfxHandler> Machine<H> {
         let request = pending.request.clone();
         match &request {
             Request::Routine { signature, .. } if self.routines.contains_key(signature) => {
-                pending.go(Event::StartKnown, Stage::Bindable);
+                pending.go(RequestEvent::StartKnown, Stage::Bindable);
             }
             Request::Routine { signature, .. } => match codeset.encode(signature.as_bytes()) {
                 Ok(text) if client::fits(&text, capabilities) => {
                     client::get_routine(write_buffer.tail(), &text, capabilities);
                     client::eot(write_buffer.tail());
-                    pending.go(Event::StartPrepare, Stage::Preparing);
+                    pending.go(RequestEvent::StartPrepare, Stage::Preparing);
                     self.expect(Expect::GetRoutine);
                 }
                 _ => pending
@@ -65,7 +65,7 @@ impl<H: IfxHandler> Machine<H> {
         let pending = &mut self.queue[at];
         let Request::Routine { signature, begin } = &pending.request else { return };
         let (Some(handle), Some(handler)) = (self.routines.get(signature), &mut pending.slot.handler) else {
-            return pending.go(Event::Abandoned, Stage::Sent);
+            return pending.go(RequestEvent::Abandoned, Stage::Sent);
         };
         let params = handler.params(cx);
         let (given, expected) = (params.count(), handle.arguments.len());
@@ -79,10 +79,10 @@ impl<H: IfxHandler> Machine<H> {
         drop(params);
         if let Err(error) = bound {
             pending.slot.failure = Some(Failure::Client { error, row: None });
-            return pending.go(Event::Refused, Stage::Sent);
+            return pending.go(RequestEvent::Refused, Stage::Sent);
         }
         let begin = *begin;
-        pending.go(Event::Executed, Stage::Sent);
+        pending.go(RequestEvent::Executed, Stage::Sent);
         if begin && !self.transaction.is_open_ahead() && self.logging != Logging::None {
             self.begin(write_buffer);
         }
@@ -154,8 +154,8 @@ impl<H: IfxHandler> Machine<H> {
             pending.slot.failure.get_or_insert(Failure::Server { error, row: None });
         }
         match (pending.stage(), &pending.slot.failure) {
-            (Stage::Preparing, None) if known => pending.go(Event::Described, Stage::Bindable),
-            (Stage::Preparing, _) => pending.go(Event::Error, Stage::Sent),
+            (Stage::Preparing, None) if known => pending.go(RequestEvent::Described, Stage::Bindable),
+            (Stage::Preparing, _) => pending.go(RequestEvent::Error, Stage::Sent),
             _ => {}
         }
     }

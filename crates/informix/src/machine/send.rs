@@ -1,9 +1,9 @@
 //! The sending half: from the queue to the write buffer.
 
 use super::cursor::Opening;
-use super::pending::{Failure, PendingRequest, Source, Stage, State, Used};
+use super::pending::{Failure, PendingRequest, RequestState, Source, Stage, Used};
 use super::request::{Expect, Group, Request};
-use super::stage::{Event, Executed};
+use super::stage::{Executed, RequestEvent};
 use super::statement::Statement;
 use super::{IfxHandler, Logging, Machine, Phase};
 use crate::capabilities::Feature;
@@ -20,7 +20,7 @@ impl<H: IfxHandler> Machine<H> {
         }
         while !write_buffer.is_full() {
             match self.unread() {
-                Some((at, State::FetchMore)) => {
+                Some((at, RequestState::FetchMore)) => {
                     self.fetch_more(at, write_buffer);
                     continue;
                 }
@@ -31,7 +31,7 @@ impl<H: IfxHandler> Machine<H> {
                 None => {}
             }
             match self.queue.last().map(|pending| (pending.state(), pending.groups)) {
-                None | Some((State::Sent | State::Fetching, _)) => {
+                None | Some((RequestState::Sent | RequestState::Fetching, _)) => {
                     self.settle(cx, write_buffer);
                     if !self.queue.may_start()
                         || self.has_urgent_byte_ahead(write_buffer)
@@ -44,12 +44,14 @@ impl<H: IfxHandler> Machine<H> {
                         None => self.start_next(cx, write_buffer),
                     }
                 }
-                Some((State::Queued, _)) => self.start_statement(write_buffer),
-                Some((State::Bindable, _)) if self.requests_types(write_buffer) => {}
-                Some((State::Bindable, _)) => self.bind_tail(cx, write_buffer),
-                Some((State::Sending, _)) if self.queue.last().is_some_and(PendingRequest::waits_for_reply) => return,
-                Some((State::Sending, _)) => self.send_rows(cx, write_buffer),
-                Some((State::Draining, 0)) => self.end_batch(cx, write_buffer),
+                Some((RequestState::Queued, _)) => self.start_statement(write_buffer),
+                Some((RequestState::Bindable, _)) if self.requests_types(write_buffer) => {}
+                Some((RequestState::Bindable, _)) => self.bind_tail(cx, write_buffer),
+                Some((RequestState::Sending, _)) if self.queue.last().is_some_and(PendingRequest::waits_for_reply) => {
+                    return;
+                }
+                Some((RequestState::Sending, _)) => self.send_rows(cx, write_buffer),
+                Some((RequestState::Draining, 0)) => self.end_batch(cx, write_buffer),
                 Some(_) => return,
             }
         }
@@ -81,7 +83,7 @@ impl<H: IfxHandler> Machine<H> {
         let goes_on =
             matches!(pending.request, Request::Fetch { .. } | Request::Scroll { .. } | Request::Routine { .. });
         if pending.request.sql().is_none() && !goes_on {
-            pending.go(Event::StartWhole, Stage::Sent);
+            pending.go(RequestEvent::StartWhole, Stage::Sent);
         }
         match &pending.request {
             Request::Execute(_) | Request::Declare(_) | Request::Prepare { .. } => {}
@@ -199,7 +201,7 @@ impl<H: IfxHandler> Machine<H> {
             };
             let pending = &mut self.queue[at];
             pending.used = Some(Used { statement, source });
-            pending.go(Event::StartKnown, Stage::Bindable);
+            pending.go(RequestEvent::StartKnown, Stage::Bindable);
             return;
         }
         let pending = &mut self.queue[at];
@@ -216,7 +218,7 @@ impl<H: IfxHandler> Machine<H> {
             Ok(text) => {
                 client::prepare(write_buffer.tail(), &text, count as u16, capabilities);
                 client::eot(write_buffer.tail());
-                pending.go(Event::StartPrepare, Stage::Preparing);
+                pending.go(RequestEvent::StartPrepare, Stage::Preparing);
                 self.expect(Expect::Prepare);
             }
         }
@@ -233,7 +235,7 @@ impl<H: IfxHandler> Machine<H> {
         client::id(write_buffer.tail(), statement.id);
         client::plain(write_buffer.tail(), tag::SQ_CIDESCRIBE);
         client::eot(write_buffer.tail());
-        pending.go(Event::TypesRequested, Stage::Preparing);
+        pending.go(RequestEvent::TypesRequested, Stage::Preparing);
         self.expect(Expect::Types);
         true
     }
@@ -246,7 +248,7 @@ impl<H: IfxHandler> Machine<H> {
         if let Some(error) = refusal {
             // The transaction has ended while its statement was prepared.
             pending.slot.failure = Some(Failure::Client { error, row: None });
-            return pending.go(Event::Refused, Stage::Sent);
+            return pending.go(RequestEvent::Refused, Stage::Sent);
         }
         if let Request::Routine { .. } = pending.request {
             return self.call_routine(cx, write_buffer);
@@ -255,13 +257,13 @@ impl<H: IfxHandler> Machine<H> {
         let (begin, batch) = (pending.request.begins(), pending.is_batch());
         let Some(handler) = &mut pending.slot.handler else {
             // Discarded while it waited for its description.
-            return pending.go(Event::Abandoned, Stage::Sent);
+            return pending.go(RequestEvent::Abandoned, Stage::Sent);
         };
         if let Request::Prepare { .. } = pending.request {
             if let Some(columns) = &statement.columns {
                 handler.columns(cx, columns);
             }
-            return pending.go(Event::DescribedOnly, Stage::Sent);
+            return pending.go(RequestEvent::DescribedOnly, Stage::Sent);
         }
         if let Some(columns) = &statement.columns {
             handler.columns(cx, columns);
@@ -276,7 +278,7 @@ impl<H: IfxHandler> Machine<H> {
             let written = bind_row(handler, &statement, self.codeset, cx, &mut group);
             if let Err(error) = written {
                 pending.slot.failure = Some(Failure::Client { error, row: None });
-                return pending.go(Event::Refused, Stage::Sent);
+                return pending.go(RequestEvent::Refused, Stage::Sent);
             }
         }
         let alone = !self.transaction.is_open_ahead();
@@ -298,7 +300,7 @@ impl<H: IfxHandler> Machine<H> {
             out.extend_from_slice(&group);
             client::plain(out, tag::SQ_EXECUTE);
             client::eot(out);
-            self.queue[at].go(Event::Executed, Stage::Executed(Executed::default()));
+            self.queue[at].go(RequestEvent::Executed, Stage::Executed(Executed::default()));
             self.expect(Expect::Execute { first: 0 });
             match statement.kind {
                 kind::BEGIN => self.transaction.send(Sent::Open),

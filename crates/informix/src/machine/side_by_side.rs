@@ -7,7 +7,7 @@
 //!
 //! The requests in question are the last ones that were started; together they are called the *run*.
 
-use super::pending::{PendingRequest, State};
+use super::pending::{PendingRequest, RequestState};
 use super::request::{Execute, Expect, Group, ParameterRows, Request};
 use super::statement::Statement;
 use super::{IfxHandler, Logging, Machine};
@@ -46,10 +46,10 @@ impl<H: IfxHandler> Machine<H> {
     }
 
     /// The position of the first request of the run whose rows or values are still to be requested.
-    pub(super) fn unread(&self) -> Option<(usize, State)> {
+    pub(super) fn unread(&self) -> Option<(usize, RequestState)> {
         let waits = |(_, pending): &(usize, &PendingRequest<H>)| match pending.state() {
-            State::FetchMore => true,
-            State::FetchLarge => pending.groups == 0,
+            RequestState::FetchMore => true,
+            RequestState::FetchLarge => pending.groups == 0,
             _ => false,
         };
         self.places().filter(waits).last().map(|(at, pending)| (at, pending.state()))
@@ -60,7 +60,7 @@ impl<H: IfxHandler> Machine<H> {
         if self.transaction.is_redefined() && self.run().any(takes_back) {
             return false;
         }
-        if self.run().all(|pending| pending.state() == State::Sent && !pending.closes_later()) {
+        if self.run().all(|pending| pending.state() == RequestState::Sent && !pending.closes_later()) {
             return self.queue.started() == 0 || !(self.run().any(PendingRequest::is_stale) || self.is_next_outdated());
         }
         let reads = |pending: &PendingRequest<H>| {

@@ -45,33 +45,33 @@ pub(super) struct Executed {
 
 /// Has a state of the table.
 pub(super) trait HasState {
-    fn state(&self) -> State;
+    fn state(&self) -> RequestState;
 }
 
 impl<H: ResponseHandler> HasState for Stage<H> {
     #[inline]
-    fn state(&self) -> State {
+    fn state(&self) -> RequestState {
         match self {
-            Stage::Queued => State::Queued,
-            Stage::Preparing => State::Preparing,
-            Stage::Bindable => State::Bindable,
+            Stage::Queued => RequestState::Queued,
+            Stage::Preparing => RequestState::Preparing,
+            Stage::Bindable => RequestState::Bindable,
             Stage::Batch(batch) => batch.step().state(),
             Stage::Query(query) => query.step().state(),
-            Stage::Executed(_) | Stage::Sent => State::Sent,
+            Stage::Executed(_) | Stage::Sent => RequestState::Sent,
         }
     }
 }
 
 /// Changes the state to the one that `event` leads to.
 #[inline]
-pub(super) fn go<S: HasState>(from: &mut S, event: Event, to: S) {
+pub(super) fn go<S: HasState>(from: &mut S, event: RequestEvent, to: S) {
     TRANSITIONS.take(from.state(), event, to.state());
     *from = to;
 }
 
 headrace_core::names! {
     /// The state of a pending request, without its data.
-    pub enum State {
+    pub enum RequestState {
         Queued = "nothing of it was sent",
         Preparing = "SQ_PREPARE, SQ_CIDESCRIBE or SQ_GETROUTINE was sent",
         Bindable = "its statement or routine is known",
@@ -86,7 +86,7 @@ headrace_core::names! {
 
 headrace_core::names! {
     /// An event that changes the state of a pending request.
-    pub enum Event {
+    pub enum RequestEvent {
         StartWhole = "it is started, and is sent in one piece, or need not be sent",
         StartKnown = "it is started, and its statement or routine is known",
         StartPrepare = "it is started, and its statement or routine is not known: it is requested",
@@ -116,9 +116,9 @@ headrace_core::names! {
 }
 
 /// The transitions.
-pub static TRANSITIONS: Transitions<State, Event> = {
-    use Event::*;
-    use State::*;
+pub static TRANSITIONS: Transitions<RequestState, RequestEvent> = {
+    use RequestEvent::*;
+    use RequestState::*;
     Transitions {
         machine: "informix",
         rows: &[

@@ -33,7 +33,7 @@ use super::reply::ReplyKind;
 use super::request::{AsText, BatchStrategy, Execute, ParameterRows, may_load};
 use super::send::write_row;
 use super::session::SessionState;
-use super::stage::{BATCH_TRANSITIONS, BatchEvent, Event, Phase};
+use super::stage::{BATCH_TRANSITIONS, BatchEvent, Phase, RequestEvent};
 use super::statement::Statement;
 use super::table::{AS_BEFORE, STRICTLY};
 use super::verb::{self, COMMIT, ROLLBACK};
@@ -419,7 +419,7 @@ impl<H: MyHandler> Machine<H> {
         if !pending.slot.may_repeat() || !pending.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx)) {
             return;
         }
-        pending.go(Event::Again, Stage::Queued);
+        pending.go(RequestEvent::Again, Stage::Queued);
         pending.used = None;
         pending.slot.repeat();
         self.queue.unstart();

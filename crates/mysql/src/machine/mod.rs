@@ -31,7 +31,7 @@ pub use request::{AsText, BatchStrategy, Execute, ParameterRows, Request, VerbSt
 pub use reservation::Guarding;
 pub use run::RowPackets;
 pub use session::SessionState;
-pub use stage::{BATCH_TRANSITIONS, BatchEvent, BatchState, Event, State, TRANSITIONS};
+pub use stage::{BATCH_TRANSITIONS, BatchEvent, BatchState, RequestEvent, RequestState, TRANSITIONS};
 pub use startup::{SessionOptions, Tls};
 pub use statement::{Columns, Statement};
 use table::Tables;

@@ -4,7 +4,7 @@ use super::MyHandler;
 use super::refusal::takes_literals;
 use super::request::{AsText, Execute, ParameterRows, Request, VerbStatement};
 pub(super) use super::stage::Stage;
-use super::stage::{Event, State, TRANSITIONS};
+use super::stage::{RequestEvent, RequestState, TRANSITIONS};
 use super::statement::Statement;
 use crate::sql::{Facts, Modes};
 pub(super) use headrace_core::Failure;
@@ -98,7 +98,7 @@ impl<H: MyHandler> PendingRequest<H> {
 
     /// The name of its state.
     #[inline]
-    pub(super) fn state(&self) -> State {
+    pub(super) fn state(&self) -> RequestState {
         self.stage.state()
     }
 
@@ -115,7 +115,7 @@ impl<H: MyHandler> PendingRequest<H> {
 
     /// Puts it into another state, which `event` brings it to.
     #[inline]
-    pub(super) fn go(&mut self, event: Event, to: Stage) {
+    pub(super) fn go(&mut self, event: RequestEvent, to: Stage) {
         TRANSITIONS.take(self.stage.state(), event, to.state());
         self.stage = to;
     }

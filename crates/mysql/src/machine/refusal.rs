@@ -4,7 +4,7 @@
 use super::pending::{Stage, Used};
 use super::reply::ReplyKind;
 use super::request::{AsText, Execute, ParameterRows, Request};
-use super::stage::Event;
+use super::stage::RequestEvent;
 use super::statement::Statement;
 use super::{Machine, MyHandler};
 use crate::errors::numbers::{
@@ -198,7 +198,7 @@ impl<H: MyHandler> Machine<H> {
             // There may be no parameters there (CREATE USER ... IDENTIFIED BY ?), but literals: as text, this time.
             (PARSE_ERROR | NON_DML_DYNAMIC_PARAMETERS, Some(sql)) if single && takes_literals(&sql, modes) => {
                 pending.used = Some(Used::Own(Arc::new(Statement::text(sql))));
-                pending.go(Event::GoesAsText, Stage::Bindable);
+                pending.go(RequestEvent::GoesAsText, Stage::Bindable);
             }
             // It is sent as text from now on.
             (code, Some(sql))
@@ -208,18 +208,18 @@ impl<H: MyHandler> Machine<H> {
             {
                 let statement = Arc::new(Statement::text(sql));
                 pending.used = Some(Used::Own(statement.clone()));
-                pending.go(Event::GoesAsText, Stage::Bindable);
+                pending.go(RequestEvent::GoesAsText, Stage::Bindable);
                 self.keep(statement);
             }
             // It is sent as text this time, and cached statements are closed to make room.
             (MAX_PREPARED_STMT_COUNT_REACHED, Some(sql)) if execute => {
                 pending.used = Some(Used::Own(Arc::new(Statement::text(sql))));
-                pending.go(Event::GoesAsText, Stage::Bindable);
+                pending.go(RequestEvent::GoesAsText, Stage::Bindable);
                 self.forget_statements();
             }
             _ => {
                 pending.slot.fail(error);
-                pending.go(Event::Refused, Stage::Sent);
+                pending.go(RequestEvent::Refused, Stage::Sent);
             }
         }
         Ok(())
@@ -239,7 +239,7 @@ impl<H: MyHandler> Machine<H> {
         }
         pending.begins_again = false;
         pending.used = None;
-        pending.go(Event::Again, Stage::Queued);
+        pending.go(RequestEvent::Again, Stage::Queued);
         pending.slot.repeat();
         pending.replies_due = 0;
         self.expects.pop_front();

@@ -4,7 +4,7 @@
 use super::binding::Binding;
 use super::pending::{Stage, Used};
 use super::request::{AsText, Request, VerbStatement};
-use super::stage::{Event, State};
+use super::stage::{RequestEvent, RequestState};
 use super::statement::{Columns, Draft, Statement};
 use super::{LastPrepared, Machine, MyHandler};
 use crate::packets::body::Body;
@@ -281,9 +281,9 @@ impl<H: MyHandler> Machine<H> {
         pending.used = Some(Used::Own(statement.clone()));
         let is_executed = matches!(pending.stage(), Stage::Preparing { is_executed: true });
         if is_executed || only {
-            pending.go(Event::PreparedLast, Stage::Sent);
+            pending.go(RequestEvent::PreparedLast, Stage::Sent);
         } else {
-            pending.go(Event::Prepared, Stage::Bindable);
+            pending.go(RequestEvent::Prepared, Stage::Bindable);
         }
         if let (true, Some(handler)) = (only, &mut pending.slot.handler) {
             statement.describe(cx, handler);
@@ -420,7 +420,7 @@ impl<H: MyHandler> Machine<H> {
         self.reply = Reply::First;
         let pending = self.front()?;
         pending.replies_due = pending.replies_due.saturating_sub(1);
-        let done = pending.replies_due == 0 && pending.state() == State::Sent;
+        let done = pending.replies_due == 0 && pending.state() == RequestState::Sent;
         if done {
             self.settle_charsets()?;
             self.note_left();

@@ -7,7 +7,7 @@ use super::pending::{Failure, PendingRequest, Stage, Used};
 use super::reply::{Expect, ReplyKind};
 use super::request::{AsText, Execute, ParameterRows, Request, VerbStatement};
 use super::session::SessionState;
-use super::stage::{Event, State};
+use super::stage::{RequestEvent, RequestState};
 use super::statement::Statement;
 use super::table::Together;
 use super::verb::COMMIT;
@@ -30,19 +30,19 @@ impl<H: MyHandler> Machine<H> {
         }
         while !write_buffer.is_full() {
             let went_on = match self.queue.last().map(PendingRequest::state) {
-                None | Some(State::Sent) => true,
-                Some(State::Bindable) => {
+                None | Some(RequestState::Sent) => true,
+                Some(RequestState::Bindable) => {
                     self.bind_tail(cx, write_buffer);
                     true
                 }
-                Some(State::Batch) => self.advance_batch(cx, write_buffer),
-                Some(State::Uploading) => self.abandon_upload(write_buffer),
-                Some(State::Preparing | State::Queued | State::Asking) => false,
+                Some(RequestState::Batch) => self.advance_batch(cx, write_buffer),
+                Some(RequestState::Uploading) => self.abandon_upload(write_buffer),
+                Some(RequestState::Preparing | RequestState::Queued | RequestState::Asking) => false,
             };
             if !went_on {
                 return;
             }
-            if matches!(self.queue.last().map(PendingRequest::state), None | Some(State::Sent)) {
+            if matches!(self.queue.last().map(PendingRequest::state), None | Some(RequestState::Sent)) {
                 if !self.may_start() || self.asks_for_status() {
                     return;
                 }
@@ -77,9 +77,9 @@ impl<H: MyHandler> Machine<H> {
         if pending.replies_due > 0 {
             match pending.state() {
                 // It waits for its replies already.
-                State::Sent => {}
-                State::Queued => pending.go(Event::StartNeedless, Stage::Sent),
-                _ => pending.go(Event::Abandoned, Stage::Sent),
+                RequestState::Sent => {}
+                RequestState::Queued => pending.go(RequestEvent::StartNeedless, Stage::Sent),
+                _ => pending.go(RequestEvent::Abandoned, Stage::Sent),
             }
         } else if let Some(pending) = self.queue.remove_last() {
             self.finish(cx, pending);
@@ -118,7 +118,7 @@ impl<H: MyHandler> Machine<H> {
         }
         let pending = &mut self.queue[at];
         if !matches!(pending.request, Request::Execute(_) | Request::Prepare { .. }) {
-            pending.go(Event::StartWhole, Stage::Sent);
+            pending.go(RequestEvent::StartWhole, Stage::Sent);
         }
         let ends_block = pending.when_lost().is_end();
         let table_changes = pending.facts.changes.tables;
@@ -227,7 +227,7 @@ impl<H: MyHandler> Machine<H> {
                 self.drop_tail(cx, None);
             }
             None => {
-                self.queue[at].go(Event::StartPrepare, Stage::Preparing { is_executed: false });
+                self.queue[at].go(RequestEvent::StartPrepare, Stage::Preparing { is_executed: false });
                 self.prepare(sql, write_buffer);
             }
         }
@@ -244,7 +244,7 @@ impl<H: MyHandler> Machine<H> {
             self.queue[at].is_strict = together == Together::Strictly;
             if let Some(insert) = insert.filter(|_| together != Together::Never) {
                 let batch = Batch::without_preparing(execute, insert, &self.session);
-                return self.queue[at].go(Event::StartBatch, Stage::Batch(Box::new(batch)));
+                return self.queue[at].go(RequestEvent::StartBatch, Stage::Batch(Box::new(batch)));
             }
         }
         let always = execute.text == AsText::Always;
@@ -252,7 +252,7 @@ impl<H: MyHandler> Machine<H> {
         let pending = &mut self.queue[at];
         if let Some(statement) = known {
             pending.used = Some(if always { Used::Own(statement) } else { Used::Cached(statement) });
-            pending.go(Event::StartKnown, Stage::Bindable);
+            pending.go(RequestEvent::StartKnown, Stage::Bindable);
             return self.bind_tail(cx, write_buffer);
         }
         let scan = Scan::new(sql, self.session.modes());
@@ -262,18 +262,18 @@ impl<H: MyHandler> Machine<H> {
         pending.literal = false;
         if !self.session.prepares(&scan) || may_write && !self.session.binds(sql, &scan) {
             if execute.cursor.is_some() && self.session.opens_cursor(sql) {
-                return self.prepare_literal(at, sql, Event::StartPrepare, cx, write_buffer);
+                return self.prepare_literal(at, sql, RequestEvent::StartPrepare, cx, write_buffer);
             }
             // It is sent as text from now on.
             let statement = Arc::new(Statement::text(sql.clone()));
             pending.used = Some(Used::Own(statement.clone()));
-            pending.go(Event::StartKnown, Stage::Bindable);
+            pending.go(RequestEvent::StartKnown, Stage::Bindable);
             if self.statements.get(sql).is_none() {
                 self.keep(statement);
             }
             return self.bind_tail(cx, write_buffer);
         }
-        pending.go(Event::StartPrepare, Stage::Preparing { is_executed: false });
+        pending.go(RequestEvent::StartPrepare, Stage::Preparing { is_executed: false });
         // The server's count of parameters must be certain.
         let countable = !scan.uncertain && given == Some(scan.placeholders.len());
         let one = execute.rows == ParameterRows::One && execute.cursor.is_none();
@@ -304,7 +304,7 @@ impl<H: MyHandler> Machine<H> {
         &mut self,
         at: usize,
         sql: &Arc<str>,
-        event: Event,
+        event: RequestEvent,
         cx: H::Context<'_>,
         write_buffer: &mut WriteBuffer,
     ) {
@@ -373,7 +373,8 @@ impl<H: MyHandler> Machine<H> {
         let pending = &mut self.queue[at];
         let Some(handler) = &mut pending.slot.handler else { return };
         if let ParameterRows::Batch { .. } = execute.rows {
-            pending.go(Event::BatchBegun, Stage::Batch(Box::new(Batch::new(&execute, &statement, &self.session))));
+            pending
+                .go(RequestEvent::BatchBegun, Stage::Batch(Box::new(Batch::new(&execute, &statement, &self.session))));
             return;
         }
         let sending = statement.sending(&handler.params(cx));
@@ -381,7 +382,7 @@ impl<H: MyHandler> Machine<H> {
             Sending::Bound => statement,
             Sending::Again => {
                 // A new one is bound to nothing.
-                pending.go(Event::Rebound, Stage::Preparing { is_executed: false });
+                pending.go(RequestEvent::Rebound, Stage::Preparing { is_executed: false });
                 pending.used = None;
                 self.statements.take(&execute.sql);
                 self.statements.close(&statement);
@@ -389,7 +390,7 @@ impl<H: MyHandler> Machine<H> {
             }
             Sending::Written if execute.cursor.is_some() => {
                 self.statements.close(&statement);
-                return self.prepare_literal(at, &execute.sql, Event::Rebound, cx, write_buffer);
+                return self.prepare_literal(at, &execute.sql, RequestEvent::Rebound, cx, write_buffer);
             }
             Sending::Written => {
                 let statement = Arc::new(Statement::text(execute.sql.clone()));
@@ -402,7 +403,7 @@ impl<H: MyHandler> Machine<H> {
         match write_row(&mut self.wire, &self.session, handler, &statement, flags, cx, write_buffer) {
             Ok(next) => {
                 let stage = if cursor.is_some() { Stage::Opening { warnings: 0 } } else { Stage::Sent };
-                pending.go(Event::Executed, stage);
+                pending.go(RequestEvent::Executed, stage);
                 self.expect(next, ReplyKind::Result { binary: statement.id.is_some() });
                 if let (Some(rows), Some(id)) = (cursor, statement.id) {
                     let next = self.wire.write(write_buffer, |out| command::fetch(out, id, rows));

@@ -49,7 +49,7 @@ pub(super) enum Stage {
 
 headrace_core::names! {
     /// The state of a pending request, without its data.
-    pub enum State {
+    pub enum RequestState {
         Queued = "nothing of it was sent",
         Preparing = "COM_STMT_PREPARE was sent, on MariaDB with COM_STMT_EXECUTE after it where that is possible",
         Bindable = "its statement is known, or is sent as text",
@@ -62,7 +62,7 @@ headrace_core::names! {
 
 headrace_core::names! {
     /// An event that changes the state of a pending request.
-    pub enum Event {
+    pub enum RequestEvent {
         StartWhole = "it is started, and is sent in one piece",
         StartKnown = "it is started, and its statement is known, or is sent as text",
         StartPrepare = "it is started, and its statement is not known",
@@ -86,23 +86,23 @@ headrace_core::names! {
 
 impl Stage {
     /// The state's name.
-    pub(super) fn state(&self) -> State {
+    pub(super) fn state(&self) -> RequestState {
         match self {
-            Stage::Queued => State::Queued,
-            Stage::Preparing { .. } => State::Preparing,
-            Stage::Bindable => State::Bindable,
-            Stage::Asking { .. } => State::Asking,
-            Stage::Batch(_) => State::Batch,
-            Stage::Uploading { .. } => State::Uploading,
-            Stage::Uploaded | Stage::Opening { .. } | Stage::Sent => State::Sent,
+            Stage::Queued => RequestState::Queued,
+            Stage::Preparing { .. } => RequestState::Preparing,
+            Stage::Bindable => RequestState::Bindable,
+            Stage::Asking { .. } => RequestState::Asking,
+            Stage::Batch(_) => RequestState::Batch,
+            Stage::Uploading { .. } => RequestState::Uploading,
+            Stage::Uploaded | Stage::Opening { .. } | Stage::Sent => RequestState::Sent,
         }
     }
 }
 
 /// The transitions of a request.
-pub static TRANSITIONS: Transitions<State, Event> = {
-    use Event::*;
-    use State::*;
+pub static TRANSITIONS: Transitions<RequestState, RequestEvent> = {
+    use RequestEvent::*;
+    use RequestState::*;
     Transitions {
         machine: "mysql",
         rows: &[

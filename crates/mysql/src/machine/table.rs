@@ -19,7 +19,7 @@
 
 use super::pending::Stage;
 use super::reply::{Reply, ReplyKind};
-use super::stage::Event;
+use super::stage::RequestEvent;
 use super::{Machine, MyHandler};
 use crate::limits::TABLES_KNOWN;
 use crate::packets::body::Body;
@@ -183,7 +183,7 @@ impl<H: MyHandler> Machine<H> {
     /// Asks the server, before the request `at`, a batch, is begun.
     pub(super) fn ask_about_table(&mut self, at: usize, table: Table, write_buffer: &mut WriteBuffer) {
         let (question, definition) = (question(&table), show_create(&table));
-        self.queue[at].go(Event::AskTable, Stage::Asking { table, said: Box::default() });
+        self.queue[at].go(RequestEvent::AskTable, Stage::Asking { table, said: Box::default() });
         if self.tables.may_be_temporary {
             // `information_schema.TABLES` has no temporary tables, which hide others of their name.
             self.own_query(MODES, ReplyKind::Table, write_buffer);
@@ -215,7 +215,7 @@ impl<H: MyHandler> Machine<H> {
         }
         let Stage::Asking { table, said } = pending.stage_mut() else { return Ok(()) };
         let (table, answer) = (table.clone(), said.leniency());
-        pending.go(Event::TableKnown, Stage::Queued);
+        pending.go(RequestEvent::TableKnown, Stage::Queued);
         self.queue.unstart();
         if self.tables.known.len() >= TABLES_KNOWN {
             self.tables.known.clear();

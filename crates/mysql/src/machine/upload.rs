@@ -6,7 +6,7 @@
 //! error.
 
 use super::pending::{Failure, Stage};
-use super::stage::{Event, State};
+use super::stage::{RequestEvent, RequestState};
 use super::{Machine, MyHandler, Request};
 use crate::packets::frame;
 use crate::packets::reply::ServerError;
@@ -59,7 +59,7 @@ impl<H: MyHandler> Machine<H> {
     pub fn infile_end(&mut self, id: u64, write_buffer: &mut WriteBuffer) {
         let Some(pending) = self.queue.by_id_mut(id) else { return };
         let Stage::Uploading { sequence, .. } = *pending.stage() else { return };
-        pending.go(Event::FileEnded, Stage::Uploaded);
+        pending.go(RequestEvent::FileEnded, Stage::Uploaded);
         self.end_file(write_buffer, sequence);
     }
 
@@ -86,8 +86,8 @@ impl<H: MyHandler> Machine<H> {
         }
         let Some(pending) = self.queue.first_mut() else { return Ok(()) };
         let is_fed = matches!(pending.request, Request::Query { infile: true, .. }) && pending.slot.handler.is_some();
-        if is_fed && pending.state() == State::Sent {
-            pending.go(Event::FileRequested, Stage::Uploading { file: name.to_vec(), sequence });
+        if is_fed && pending.state() == RequestState::Sent {
+            pending.go(RequestEvent::FileRequested, Stage::Uploading { file: name.to_vec(), sequence });
         } else if is_fed {
             return Err(Fatal::peer("the server asks for a local file within another"));
         }

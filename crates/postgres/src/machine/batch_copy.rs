@@ -11,7 +11,7 @@ use super::batch_joined;
 use super::batch_table::{Bulk, question};
 use super::pending::{PendingRequest, Stage};
 use super::request::{Execute, Request};
-use super::stage::{CatalogueRow, Event, Unsent};
+use super::stage::{CatalogueRow, RequestEvent, Unsent};
 use super::work::{BulkProgress, Preparation, Work};
 use super::{Machine, PgHandler, Server};
 use crate::messages::backend::ServerError;
@@ -254,7 +254,7 @@ impl<H: PgHandler> Machine<H> {
         if let Some(preparation) = pending.preparation_mut() {
             preparation.bulk = BulkProgress::CatalogQueried;
         }
-        pending.go(Event::StartCheck, Stage::CheckingTable { rows: Vec::new(), bulk: Box::new(bulk) });
+        pending.go(RequestEvent::StartCheck, Stage::CheckingTable { rows: Vec::new(), bulk: Box::new(bulk) });
         true
     }
 
@@ -293,7 +293,7 @@ impl<H: PgHandler> Machine<H> {
             return Ok(());
         }
         let (Columns::Listed(columns), true) = (columns, has_handler && (!ordered || has_where)) else {
-            pending.go(Event::TableDiffers, Stage::Sending { unsent: Unsent::Nothing });
+            pending.go(RequestEvent::TableDiffers, Stage::Sending { unsent: Unsent::Nothing });
             return Ok(());
         };
         let out = write_buffer.tail();
@@ -307,7 +307,7 @@ impl<H: PgHandler> Machine<H> {
         let copied = Copied { at: pending.answer.owed, rows: 0, relation: insert.relation.clone() };
         pending.answer.copied = Some(Box::new(copied));
         pending.answer.owed += 1;
-        pending.go(Event::StartCopy, Stage::Opening);
+        pending.go(RequestEvent::StartCopy, Stage::Opening);
         Ok(())
     }
 
@@ -320,7 +320,7 @@ impl<H: PgHandler> Machine<H> {
         frontend::message(write_buffer.tail(), tag::frontend::COPY_DATA, |out| {
             out.extend_from_slice(copy_binary::HEADER);
         });
-        pending.go(Event::CopyInResponse, Stage::Feeding);
+        pending.go(RequestEvent::CopyInResponse, Stage::Feeding);
         Ok(())
     }
 
@@ -332,7 +332,7 @@ impl<H: PgHandler> Machine<H> {
         let Some(statement) = pending.statement().cloned() else { return };
         if pending.slot.handler.is_none() {
             frontend::copy_fail(write_buffer.tail(), "cancelled by the client");
-            pending.go(Event::Abandoned, Stage::AwaitSync);
+            pending.go(RequestEvent::Abandoned, Stage::AwaitSync);
             return;
         }
         let room = write_buffer.room();
@@ -374,13 +374,13 @@ impl<H: PgHandler> Machine<H> {
         }
         frontend::copy_done(write_buffer.tail());
         if let Stop::NoMore = stop {
-            pending.go(Event::RowsSent, Stage::Answering);
+            pending.go(RequestEvent::RowsSent, Stage::Answering);
             if !self.end_of_batch(write_buffer) {
                 frontend::flush(write_buffer.tail());
             }
             return;
         }
-        pending.go(Event::OtherRow, Stage::Sending { unsent: Unsent::Nothing });
+        pending.go(RequestEvent::OtherRow, Stage::Sending { unsent: Unsent::Nothing });
         if let Stop::Failed(error) = stop {
             let row = Some(pending.answer.row_of(pending.answer.owed));
             self.refuse(at, error, row, Unsent::Nothing, cx, write_buffer);

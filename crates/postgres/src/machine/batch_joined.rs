@@ -14,7 +14,7 @@ use super::batch_table::Bulk;
 use super::bind::check_count;
 use super::control::Nesting;
 use super::pending::{PendingRequest, Stage};
-use super::stage::{Event, Unsent};
+use super::stage::{RequestEvent, Unsent};
 use super::statement::Statement;
 use super::work::{BulkProgress, Preparation, Source, Work};
 use super::{Machine, PgHandler};
@@ -181,7 +181,7 @@ impl<H: PgHandler> Machine<H> {
     pub(super) fn join(&mut self, write_buffer: &mut WriteBuffer) {
         let Some(pending) = self.queue.first_mut() else { return };
         let joins = pending.slot.handler.is_some() && pending.catalogue_rows().is_some_and(|rows| !rows.is_empty());
-        let event = if joins { Event::JoinBegun } else { Event::TableDiffers };
+        let event = if joins { RequestEvent::JoinBegun } else { RequestEvent::TableDiffers };
         let checked = pending.go(event, Stage::Sending { unsent: Unsent::Nothing });
         let Some(preparation) = pending.preparation_mut() else { return };
         preparation.bulk = BulkProgress::Decided;

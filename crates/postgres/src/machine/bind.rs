@@ -4,7 +4,7 @@ use super::answer::Prelude;
 use super::pending::{Failure, PendingRequest, Stage};
 use super::request::{Execute, ParameterRows, Request};
 use super::send::statement_of;
-use super::stage::{Event, Unsent};
+use super::stage::{RequestEvent, Unsent};
 use super::statement::{Lookup, Statement};
 use super::work::{PortalDescription, Preparation, Work};
 use super::{Machine, PgHandler, Server};
@@ -58,7 +58,7 @@ impl<H: PgHandler> Machine<H> {
             if let (Request::Describe { .. }, Some(handler)) = (&pending.request, &mut pending.slot.handler) {
                 handler.parameters(cx, &types::kinds(&self.registry, &statement.parameters));
             }
-            pending.go(Event::NothingToExecute, Stage::AwaitSync);
+            pending.go(RequestEvent::NothingToExecute, Stage::AwaitSync);
             return;
         };
         if statement.name.is_empty() {
@@ -76,12 +76,12 @@ impl<H: PgHandler> Machine<H> {
                         begun.unsynced = None;
                     }
                 }
-                pending.go(Event::Abandoned, Stage::AwaitSync);
+                pending.go(RequestEvent::Abandoned, Stage::AwaitSync);
             }
             return;
         }
         if execute.rows.is_batch() {
-            pending.go(Event::BatchBegun, Stage::Sending { unsent });
+            pending.go(RequestEvent::BatchBegun, Stage::Sending { unsent });
             self.note_statement(at);
             self.send_rows(cx, write_buffer);
             return;
@@ -94,7 +94,7 @@ impl<H: PgHandler> Machine<H> {
         match send_row(pending, &statement, count, cx, write_buffer) {
             Ok(()) => {
                 pending.answer.owed = 1;
-                pending.go(Event::RowSent, Stage::AwaitSync);
+                pending.go(RequestEvent::RowSent, Stage::AwaitSync);
             }
             Err(error) => self.refuse(at, error, None, unsent, cx, write_buffer),
         }
@@ -139,7 +139,7 @@ impl<H: PgHandler> Machine<H> {
                 Ok(false) => {
                     self.send_kept(at, write_buffer);
                     pending = &mut self.queue[at];
-                    pending.go(Event::RowsSent, Stage::Answering);
+                    pending.go(RequestEvent::RowsSent, Stage::Answering);
                     if !self.end_of_batch(write_buffer) {
                         // Flush, so that a pooler does not hold the replies back.
                         frontend::flush(write_buffer.tail());
@@ -244,7 +244,7 @@ impl<H: PgHandler> Machine<H> {
             pending.slot.fail_row(Failure::Client { error, row });
             pending.block.prelude = Prelude::Unsent;
             pending.answer.owed = 0;
-            pending.go(Event::Abandoned, Stage::AwaitSync);
+            pending.go(RequestEvent::Abandoned, Stage::AwaitSync);
         } else if let Some(pending) = self.queue.remove_last() {
             if let Some(number) = pending.request.declared_cursor() {
                 self.portals.close(number);
@@ -309,7 +309,7 @@ impl<H: PgHandler> Machine<H> {
     pub(super) fn poison(&mut self, at: usize, write_buffer: &mut WriteBuffer) {
         frontend::parse(write_buffer.tail(), "", "abandoned by the client: this batch is rolled back", &[]);
         let pending = &mut self.queue[at];
-        let event = if let Stage::Queued = pending.stage() { Event::Abandoned } else { Event::Poisoned };
+        let event = if let Stage::Queued = pending.stage() { RequestEvent::Abandoned } else { RequestEvent::Poisoned };
         pending.go(event, Stage::AwaitSync);
     }
 }

@@ -2,7 +2,7 @@
 
 use super::pending::Stage;
 use super::request::{Copy, Request};
-use super::stage::Event;
+use super::stage::RequestEvent;
 use super::statement::Columns;
 use super::work::Work;
 use super::{CopyState, Machine, PgHandler};
@@ -58,7 +58,7 @@ impl<H: PgHandler> Machine<H> {
             Some(reason) => frontend::copy_fail(write_buffer.tail(), reason),
         }
         if let Some(pending) = self.queue.by_id_mut(id) {
-            pending.go(Event::CopyEnded, Stage::Sent);
+            pending.go(RequestEvent::CopyEnded, Stage::Sent);
             if !pending.request.is_script() {
                 frontend::sync(write_buffer.tail());
             }
@@ -80,8 +80,8 @@ impl<H: PgHandler> Machine<H> {
         }
         frontend::flush(out);
         let event = match pending.stage() {
-            Stage::IntrospectingCopy { .. } => Event::CatalogueRead,
-            _ => Event::StartDescribeCopy,
+            Stage::IntrospectingCopy { .. } => RequestEvent::CatalogueRead,
+            _ => RequestEvent::StartDescribeCopy,
         };
         pending.go(event, Stage::DescribingCopy { fields: None, left_out: Vec::new() });
     }
@@ -127,7 +127,7 @@ impl<H: PgHandler> Machine<H> {
             self.registry.mark_requested(&missing);
             let pending = self.front("RowDescription")?;
             pending.work = Work::Copy { looked_up: true };
-            pending.go(Event::DescribedUnknown, Stage::IntrospectingCopy { rows: Vec::new() });
+            pending.go(RequestEvent::DescribedUnknown, Stage::IntrospectingCopy { rows: Vec::new() });
             frontend::query(write_buffer.tail(), "", &query);
             return Ok(());
         }
@@ -147,7 +147,7 @@ impl<H: PgHandler> Machine<H> {
         let columns = if binary.is_some() { planned } else { Columns::as_text(registry, planned.fields) };
         if pending.slot.handler.is_none() {
             // Discarded while it waited for its description.
-            pending.go(Event::Abandoned, Stage::AwaitSync);
+            pending.go(RequestEvent::Abandoned, Stage::AwaitSync);
             return;
         }
         let out = write_buffer.tail();
@@ -157,10 +157,10 @@ impl<H: PgHandler> Machine<H> {
         if copy.into {
             // While it takes rows the server reads no Sync.
             frontend::flush(out);
-            pending.go(Event::StartCopy, Stage::Opening);
+            pending.go(RequestEvent::StartCopy, Stage::Opening);
         } else {
             frontend::sync(out);
-            pending.go(Event::CopySent, Stage::Sent);
+            pending.go(RequestEvent::CopySent, Stage::Sent);
         }
         pending.answer.owed = 1;
         let columns = Arc::new(columns);
@@ -199,7 +199,7 @@ impl<H: PgHandler> Machine<H> {
             return Err(Fatal::peer("the server began a COPY although none was sent"));
         }
         if tag == tag::backend::COPY_IN_RESPONSE && wanted && !differs && pending.slot.handler.is_some() {
-            pending.go(Event::CopyInResponse, Stage::Copying);
+            pending.go(RequestEvent::CopyInResponse, Stage::Copying);
             if let Work::Script { fed, .. } = &mut pending.work {
                 *fed = true;
             }
@@ -217,11 +217,11 @@ impl<H: PgHandler> Machine<H> {
                     // In the extended protocol the server ignores a Sync that comes earlier.
                     frontend::sync(write_buffer.tail());
                 }
-                pending.go(Event::CopyRefused, Stage::Sent);
+                pending.go(RequestEvent::CopyRefused, Stage::Sent);
             }
             _ => {
                 if matches!(pending.stage(), Stage::Opening) {
-                    pending.go(Event::CopyOutResponse, Stage::Sent);
+                    pending.go(RequestEvent::CopyOutResponse, Stage::Sent);
                 }
                 match &mut pending.slot.handler {
                     Some(handler) if wanted => handler.bulk_ready(cx, binary, columns),
@@ -238,7 +238,7 @@ impl<H: PgHandler> Machine<H> {
         let Some(pending) = self.queue.last_mut().filter(|pending| pending.slot.handler.is_none()) else {
             return false;
         };
-        pending.go(Event::CopyEnded, Stage::Sent);
+        pending.go(RequestEvent::CopyEnded, Stage::Sent);
         let extended = !pending.request.is_script();
         frontend::copy_fail(write_buffer.tail(), "cancelled by the client");
         if extended {

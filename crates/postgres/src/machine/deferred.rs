@@ -11,7 +11,7 @@ use super::answer::Answer;
 use super::pending::{Failure, PendingRequest, Stage};
 use super::request::Request;
 use super::run::DataRows;
-use super::stage::Event;
+use super::stage::RequestEvent;
 use super::statement::Columns;
 use super::work::Work;
 use super::{Machine, PgHandler};
@@ -138,7 +138,7 @@ impl<H: PgHandler> Machine<H> {
                 _ => Work::Decode(deferred),
             };
         }
-        pending.go(Event::ResultsDeferred, Stage::Queued);
+        pending.go(RequestEvent::ResultsDeferred, Stage::Queued);
         self.queue.put_back(pending);
     }
 
@@ -160,13 +160,13 @@ impl<H: PgHandler> Machine<H> {
             frontend::flush(out);
         }
         self.registry.mark_requested(&deferred.oids);
-        pending.go(Event::StartLookUp, Stage::LookingUp { rows: Vec::new() });
+        pending.go(RequestEvent::StartLookUp, Stage::LookingUp { rows: Vec::new() });
     }
 
     /// The rows of the catalogue for the types of the first request's results have come.
     pub(super) fn types_are_known(&mut self, cx: H::Context<'_>) -> Result<(), Fatal> {
         let pending = self.front("CommandComplete")?;
-        let Stage::LookingUp { rows } = pending.go(Event::CatalogueRead, Stage::Sent) else { return Ok(()) };
+        let Stage::LookingUp { rows } = pending.go(RequestEvent::CatalogueRead, Stage::Sent) else { return Ok(()) };
         if let Some(row) = rows.iter().find(|row| row.get(2).is_some_and(|kind| kind.as_deref() == Some("x"))) {
             let name = row.get(1).and_then(|name| name.as_deref()).unwrap_or_default();
             let why = format!(

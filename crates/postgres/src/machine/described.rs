@@ -2,7 +2,7 @@
 
 use super::pending::{PendingRequest, Stage};
 use super::request::{Prepare, Request};
-use super::stage::{Event, Unsent};
+use super::stage::{RequestEvent, Unsent};
 use super::statement::{Columns, Key, Lookup, Statement};
 use super::work::{PortalDescription, Source, Work};
 use super::{Machine, PgHandler};
@@ -101,13 +101,13 @@ impl<H: PgHandler> Machine<H> {
         let oids = statement.columns.iter().flat_map(|c| c.fields.iter().map(|f| f.type_oid));
         let missing = self.registry.missing(&oids.chain(statement.parameters.iter().copied()).collect::<Vec<Oid>>());
         if missing.is_empty() {
-            self.plan(&statement, Event::Described, write_buffer);
+            self.plan(&statement, RequestEvent::Described, write_buffer);
             return Ok(());
         }
         let query = types::introspection_query(&missing);
         self.registry.mark_requested(&missing);
         let pending = self.front("NoData")?;
-        pending.go(Event::DescribedUnknown, Stage::Introspecting { rows: Vec::new(), statement });
+        pending.go(RequestEvent::DescribedUnknown, Stage::Introspecting { rows: Vec::new(), statement });
         let out = write_buffer.tail();
         if pending.answer.owed == 0 {
             frontend::query(out, "", &query);
@@ -131,7 +131,7 @@ impl<H: PgHandler> Machine<H> {
         match pending.stage() {
             Stage::Introspecting { statement, .. } => {
                 let statement = statement.clone();
-                self.plan(&statement, Event::CatalogueRead, write_buffer);
+                self.plan(&statement, RequestEvent::CatalogueRead, write_buffer);
             }
             // Outside of a transaction block the query has ended the transaction that the description was part of.
             _ => self.describe_copy(0, write_buffer),
@@ -139,7 +139,7 @@ impl<H: PgHandler> Machine<H> {
     }
 
     /// Makes the plan of a described statement, caches it, and lets its request continue.
-    fn plan(&mut self, described: &Statement, event: Event, write_buffer: &WriteBuffer) {
+    fn plan(&mut self, described: &Statement, event: RequestEvent, write_buffer: &WriteBuffer) {
         let registry = &self.registry;
         let hints = self.queue.first().map_or(&[][..], PendingRequest::hints);
         let encoder = |(i, oid): (usize, &Oid)| {

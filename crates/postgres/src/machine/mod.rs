@@ -33,7 +33,7 @@ mod work;
 pub use facts::Facts;
 pub use request::{Copy, Cursor, Execute, ParameterRows, Portal, PortalId, Prepare, Request};
 pub use run::DataRows;
-pub use stage::{Event, State, TRANSITIONS};
+pub use stage::{RequestEvent, RequestState, TRANSITIONS};
 pub use startup::{Binding, Method, Purpose, Secret, SessionOptions, Tls};
 pub use statement::{Columns, Shape, Statement};
 pub use verb::begin_statement;

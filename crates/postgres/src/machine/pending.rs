@@ -5,7 +5,7 @@ use super::answer::{Answer, Block};
 use super::facts::Facts;
 use super::request::{Request, mentions};
 pub(super) use super::stage::Stage;
-use super::stage::{CatalogueRow, Event, TRANSITIONS};
+use super::stage::{CatalogueRow, RequestEvent, TRANSITIONS};
 use super::statement::Statement;
 use super::typing::Typing;
 use super::verb;
@@ -64,7 +64,7 @@ impl<H: PgHandler> PendingRequest<H> {
 
     /// Puts it into another state, which `event` brings it to.
     #[inline]
-    pub(super) fn go(&mut self, event: Event, to: Stage) -> Stage {
+    pub(super) fn go(&mut self, event: RequestEvent, to: Stage) -> Stage {
         TRANSITIONS.take(self.stage.state(), event, to.state());
         std::mem::replace(&mut self.stage, to)
     }
@@ -72,7 +72,7 @@ impl<H: PgHandler> PendingRequest<H> {
     /// The server skips the rest of it after an error.
     pub(super) fn skip_to(&mut self, stage: Stage) {
         if !matches!(self.stage, Stage::Sent | Stage::AwaitSync) {
-            self.go(Event::Error, stage);
+            self.go(RequestEvent::Error, stage);
         }
     }
 
@@ -125,7 +125,7 @@ impl<H: PgHandler> PendingRequest<H> {
 
     /// The same request from its beginning.
     pub(super) fn again(mut self) -> Self {
-        self.go(Event::Again, Stage::Queued);
+        self.go(RequestEvent::Again, Stage::Queued);
         self.slot.repeat();
         let mut fresh = Self::new(self.slot, self.request);
         if let Work::Statement(Preparation { hints, .. }) = self.work {

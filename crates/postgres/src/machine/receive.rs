@@ -5,7 +5,7 @@ use super::copy::is_of_misplaced;
 use super::pending::{Failure, PendingRequest, Stage};
 use super::request::Request;
 use super::run::DataRows;
-use super::stage::Event;
+use super::stage::RequestEvent;
 use super::startup::StartupState;
 use super::statement::calls_set_config_of_path;
 use super::work::Work;
@@ -386,7 +386,7 @@ impl<H: PgHandler> Machine<H> {
         };
         if let Stage::LookingUp { .. } = pending.stage() {
             // Its Sync, if it has one of its own, has been sent.
-            pending.go(Event::Error, Stage::Sent);
+            pending.go(RequestEvent::Error, Stage::Sent);
         } else if asks_apart {
             // Unknown types then arrive as text; ReadyForQuery follows and the statement continues.
             return Ok(());

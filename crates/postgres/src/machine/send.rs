@@ -6,7 +6,7 @@ use super::bind::{Sending, too_many};
 use super::control::{self, Control, Effects};
 use super::pending::{PendingRequest, Stage};
 use super::request::{Cursor, Execute, Prepare, Request};
-use super::stage::{Event, Unsent};
+use super::stage::{RequestEvent, Unsent};
 use super::statement::{Lookup, Shape, Statement};
 use super::streamed::Streamed;
 use super::typing::Typing;
@@ -188,7 +188,7 @@ impl<H: PgHandler> Machine<H> {
     /// Sends the Sync that an abandoned request still owes.
     fn sync_tail(&mut self, write_buffer: &mut WriteBuffer) {
         if let Some(pending) = self.queue.last_mut() {
-            pending.go(Event::SyncSent, Stage::Sent);
+            pending.go(RequestEvent::SyncSent, Stage::Sent);
             if pending.request.syncs() {
                 frontend::sync(write_buffer.tail());
             }
@@ -208,7 +208,7 @@ impl<H: PgHandler> Machine<H> {
         {
             self.release(at, write_buffer);
             let pending = &mut self.queue[at];
-            pending.go(Event::FewUnanswered, Stage::AwaitSync);
+            pending.go(RequestEvent::FewUnanswered, Stage::AwaitSync);
         } else {
             return false;
         }
@@ -243,11 +243,11 @@ impl<H: PgHandler> Machine<H> {
         pending.may_copy = pending.facts.copies();
         if self.skipping && self.group_is_open(at) {
             // The server would skip it unread, so only the Sync that ends the group is worth sending.
-            self.queue[at].go(Event::StartSkipped, Stage::AwaitSync);
+            self.queue[at].go(RequestEvent::StartSkipped, Stage::AwaitSync);
             return;
         }
         if self.queue[at].request.needed_portal().is_some_and(|number| !self.portals.is_open(number)) {
-            self.queue[at].go(Event::StartNeedless, Stage::AwaitSync);
+            self.queue[at].go(RequestEvent::StartNeedless, Stage::AwaitSync);
             return;
         }
         if let Request::Execute(_) | Request::Describe { .. } | Request::Copy(_) = self.queue[at].request {
@@ -257,16 +257,16 @@ impl<H: PgHandler> Machine<H> {
         let pending = &mut self.queue[at];
         let (event, stage) = match &pending.request {
             // Later messages would be read as its data.
-            Request::Script { copy: true, .. } => (Event::StartCopy, Stage::Opening),
+            Request::Script { copy: true, .. } => (RequestEvent::StartCopy, Stage::Opening),
             Request::DescribePortal { .. } => {
                 let draft = Statement::draft(String::new(), "".into(), self.statements.epoch(), self.counted);
-                (Event::StartDescribe, Stage::Describing { draft: Arc::new(draft), parameters: Vec::new() })
+                (RequestEvent::StartDescribe, Stage::Describing { draft: Arc::new(draft), parameters: Vec::new() })
             }
             Request::LookUp { .. } => {
                 self.look_up(at, write_buffer);
                 return;
             }
-            _ => (Event::StartWhole, Stage::Sent),
+            _ => (RequestEvent::StartWhole, Stage::Sent),
         };
         pending.go(event, stage);
         let out = write_buffer.tail();
@@ -414,7 +414,7 @@ impl<H: PgHandler> Machine<H> {
             let draft = Statement::draft(String::new(), sql.clone(), self.statements.epoch(), self.counted);
             let statement = Statement { columns: Some(expected.clone()), shape: Shape::Portal, ..draft };
             preparation.source = Some(Source::Expected(Arc::new(statement)));
-            pending.go(Event::StartKnown, Stage::Bindable { unsent });
+            pending.go(RequestEvent::StartKnown, Stage::Bindable { unsent });
             self.bind_tail(cx, write_buffer);
             return;
         }
@@ -429,7 +429,7 @@ impl<H: PgHandler> Machine<H> {
                 self.changing = Some(pending.slot.id);
             }
             preparation.source = Some(known);
-            pending.go(Event::StartKnown, Stage::Bindable { unsent });
+            pending.go(RequestEvent::StartKnown, Stage::Bindable { unsent });
             self.bind_tail(cx, write_buffer);
             return;
         }
@@ -503,7 +503,7 @@ impl<H: PgHandler> Machine<H> {
         if draft.sets_path {
             self.changing = Some(pending.slot.id);
         }
-        pending.go(Event::StartDescribe, Stage::Describing { draft, parameters: Vec::new() });
+        pending.go(RequestEvent::StartDescribe, Stage::Describing { draft, parameters: Vec::new() });
     }
 }
 

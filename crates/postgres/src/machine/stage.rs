@@ -85,7 +85,7 @@ pub(super) type CatalogueRow = Vec<Option<String>>;
 
 headrace_core::names! {
     /// The state of a pending request, without its data.
-    pub enum State {
+    pub enum RequestState {
         Queued = "nothing of it was sent",
         Describing = "Describe was sent; the reply is not complete yet",
         Introspecting = "its statement is described, and unknown types were requested from the catalogue",
@@ -106,7 +106,7 @@ headrace_core::names! {
 
 headrace_core::names! {
     /// An event that changes the state of a pending request.
-    pub enum Event {
+    pub enum RequestEvent {
         StartWhole = "it is started, and is sent in one piece",
         StartKnown = "it is started, and its statement is known",
         StartDescribe = "it is started, or continues with a row of other types, or with columns that were altered: Describe is sent",
@@ -143,31 +143,31 @@ headrace_core::names! {
 
 impl Stage {
     /// The state's name.
-    pub(super) fn state(&self) -> State {
+    pub(super) fn state(&self) -> RequestState {
         match self {
-            Stage::Queued => State::Queued,
-            Stage::Describing { .. } => State::Describing,
-            Stage::Introspecting { .. } => State::Introspecting,
-            Stage::Bindable { .. } => State::Bindable,
-            Stage::Sending { .. } => State::Sending,
-            Stage::Answering => State::Answering,
-            Stage::DescribingCopy { .. } => State::DescribingCopy,
-            Stage::IntrospectingCopy { .. } => State::IntrospectingCopy,
-            Stage::Opening => State::Opening,
-            Stage::Copying => State::Copying,
-            Stage::CheckingTable { .. } => State::CheckingTable,
-            Stage::Feeding => State::Feeding,
-            Stage::LookingUp { .. } => State::LookingUp,
-            Stage::AwaitSync => State::AwaitSync,
-            Stage::Sent => State::Sent,
+            Stage::Queued => RequestState::Queued,
+            Stage::Describing { .. } => RequestState::Describing,
+            Stage::Introspecting { .. } => RequestState::Introspecting,
+            Stage::Bindable { .. } => RequestState::Bindable,
+            Stage::Sending { .. } => RequestState::Sending,
+            Stage::Answering => RequestState::Answering,
+            Stage::DescribingCopy { .. } => RequestState::DescribingCopy,
+            Stage::IntrospectingCopy { .. } => RequestState::IntrospectingCopy,
+            Stage::Opening => RequestState::Opening,
+            Stage::Copying => RequestState::Copying,
+            Stage::CheckingTable { .. } => RequestState::CheckingTable,
+            Stage::Feeding => RequestState::Feeding,
+            Stage::LookingUp { .. } => RequestState::LookingUp,
+            Stage::AwaitSync => RequestState::AwaitSync,
+            Stage::Sent => RequestState::Sent,
         }
     }
 }
 
 /// The transitions.
-pub static TRANSITIONS: Transitions<State, Event> = {
-    use Event::*;
-    use State::*;
+pub static TRANSITIONS: Transitions<RequestState, RequestEvent> = {
+    use RequestEvent::*;
+    use RequestState::*;
     Transitions {
         machine: "postgres",
         rows: &[

@@ -12,7 +12,7 @@ use crate::errors::{self, ClientError};
 use crate::filling::{Filled, RowForm, fill};
 use crate::limits;
 use crate::query::{Sql, utf8};
-use crate::wire::{State, StateGuard, Transfer, Wire};
+use crate::wire::{StateGuard, Transfer, Wire, WireState};
 use dialect::MySql;
 use headrace_core::Parameters;
 use headrace_drivers::protocols::mysql;
@@ -28,7 +28,13 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 use std::sync::Arc;
 
 impl Wire {
-    fn mysql_call(&self, py: Python<'_>, state: &State, shape: ResultShape, sql: Arc<str>) -> PyResult<PyCall<MySql>> {
+    fn mysql_call(
+        &self,
+        py: Python<'_>,
+        state: &WireState,
+        shape: ResultShape,
+        sql: Arc<str>,
+    ) -> PyResult<PyCall<MySql>> {
         self.call::<MySql>(py, state, Args::Row(PyTuple::empty(py).unbind()), shape, sql)
     }
 

@@ -12,7 +12,7 @@ use crate::filling::{Filled, RowForm, fill};
 use crate::limits;
 use crate::limits::COPY_HELD_BYTES;
 use crate::sink::{ResultRows, RowSink};
-use crate::wire::{State, Transfer, Wire};
+use crate::wire::{Transfer, Wire, WireState};
 use headrace_core::{Mismatch, Parameters, Protocol as _, Room};
 use headrace_drivers::protocols::postgres::machine::{Columns as Described, Copy, CopyState, Request};
 use headrace_drivers::protocols::postgres::types::{
@@ -119,7 +119,7 @@ impl CopyBuffer {
 }
 
 impl Wire {
-    fn copy_id(&self, py: Python<'_>, state: &State, ticket: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
+    fn copy_id(&self, py: Python<'_>, state: &WireState, ticket: &Bound<'_, PyAny>) -> PyResult<Option<u64>> {
         let _ = py;
         Ok(self.id_of(state, ticket))
     }

@@ -1,6 +1,6 @@
 //! A connection on an asyncio loop: the loop's own transport calls these methods as its protocol.
 
-use super::{Io, State, Wire};
+use super::{Io, Wire, WireState};
 use crate::ffi;
 use crate::limits;
 use headrace_core::{Fatal, FatalKind, NextStep};
@@ -16,7 +16,7 @@ use std::time::Instant;
 ///
 /// The buffer it lends is the landing place of `Buffers`: memory of the read buffer itself, or the one for ciphertext.
 /// Both are freed with the `Wire`, which the view keeps alive, not with the transport. The read buffer moves or
-/// reallocates only in `get_buffer`, which refuses to while a buffer is lent out, and in `State::rest`, which is not
+/// reallocates only in `get_buffer`, which refuses to while a buffer is lent out, and in `WireState::rest`, which is not
 /// called then; the other one never does once there is TLS.
 #[pyclass(frozen, module = "headrace._native")]
 #[derive(Debug)]
@@ -228,7 +228,7 @@ impl Wire {
     }
 
     /// Stops or resumes reading of the transport when a response handler has become full, or has room again.
-    fn reading_changed(&self, state: &State) -> Option<&'static str> {
+    fn reading_changed(&self, state: &WireState) -> Option<&'static str> {
         let may_read = state.connection.may_read();
         let was_full = self.full.swap(!may_read, Ordering::Relaxed);
         match (was_full, may_read) {

@@ -1,6 +1,6 @@
 //! Waiting on a blocking connection.
 
-use super::{Io, State, Wire};
+use super::{Io, Wire, WireState};
 use crate::call::Ticket;
 use crate::errors;
 use crate::limits;
@@ -17,13 +17,13 @@ use std::time::{Duration, Instant};
 
 impl Wire {
     /// Moves bytes once.
-    fn turn(&self, py: Python<'_>, state: &mut State, deadline: Option<Instant>) -> PyResult<Progress> {
+    fn turn(&self, py: Python<'_>, state: &mut WireState, deadline: Option<Instant>) -> PyResult<Progress> {
         self.transmit(py, state);
         self.turn_with(py, state, |link, buffers| link.exchange(buffers, deadline, 0))
     }
 
     /// Encodes queued requests.
-    pub(super) fn transmit(&self, py: Python<'_>, state: &mut State) {
+    pub(super) fn transmit(&self, py: Python<'_>, state: &mut WireState) {
         self.digest_due(py, state);
         self.take_up_pauses(state);
         if state.connection.left_until().is_some() {
@@ -33,7 +33,7 @@ impl Wire {
     }
 
     /// Notes that the server has ended an idle connection, before a request is sent on it.
-    fn check_released(&self, py: Python<'_>, state: &mut State) {
+    fn check_released(&self, py: Python<'_>, state: &mut WireState) {
         let machine = &state.connection.machine;
         if machine.in_flight() > 0 || machine.queued() == 0 || !machine.may_be_released() {
             return;
@@ -46,7 +46,7 @@ impl Wire {
     }
 
     /// Passes pauses that were begun or ended without the lock on to the machine.
-    pub(super) fn take_up_pauses(&self, state: &mut State) {
+    pub(super) fn take_up_pauses(&self, state: &mut WireState) {
         let due = self.pauses_due.swap(0, Ordering::SeqCst);
         for _ in 0..due {
             state.connection.machine.pause();
@@ -57,7 +57,7 @@ impl Wire {
     }
 
     /// Closes the connection if the server does not answer the cancelled request that was left to the session.
-    fn check_left(&self, py: Python<'_>, state: &mut State) {
+    fn check_left(&self, py: Python<'_>, state: &mut WireState) {
         if let Err(fatal) = state.connection.machine.check_left(Instant::now()) {
             self.die(py, state, &fatal);
         }
@@ -66,10 +66,10 @@ impl Wire {
     fn turn_with(
         &self,
         py: Python<'_>,
-        state: &mut State,
+        state: &mut WireState,
         go: impl FnOnce(&mut Link, &mut Buffers) -> Result<Progress, Fatal> + Send,
     ) -> PyResult<Progress> {
-        let State { io, connection, .. } = state;
+        let WireState { io, connection, .. } = state;
         let Io::Blocking(link) = io else {
             return Err(errors::interface(py, "the connection is not open"));
         };
@@ -93,7 +93,7 @@ impl Wire {
     pub(super) fn turn_in_time(
         &self,
         py: Python<'_>,
-        state: &mut State,
+        state: &mut WireState,
         deadline: Option<Instant>,
         idle: &mut Instant,
     ) -> PyResult<bool> {
@@ -148,7 +148,7 @@ impl Wire {
         patience: Option<Duration>,
         asked: Option<&Bound<'_, PyAny>>,
         is_done: impl Fn() -> bool + Sync,
-        mut done: impl FnMut(&mut State) -> PyResult<Option<T>>,
+        mut done: impl FnMut(&mut WireState) -> PyResult<Option<T>>,
     ) -> PyResult<Option<T>> {
         let mut idle = Instant::now();
         let mut looked = idle;
@@ -219,7 +219,7 @@ impl Wire {
 
     /// Returns true if the request of a ticket is not begun with because a stream, a COPY or a load has the connection
     /// for itself.
-    fn is_kept_waiting(&self, state: &State, ticket: &Bound<'_, PyAny>) -> bool {
+    fn is_kept_waiting(&self, state: &WireState, ticket: &Bound<'_, PyAny>) -> bool {
         self.id_of(state, ticket).is_some_and(|id| state.connection.machine.is_kept_waiting(id))
     }
 
@@ -245,7 +245,7 @@ impl Wire {
             return outcome;
         }
         let deadline = deadline(timeout);
-        let done = |state: &mut State| Ok(ticket.take().inspect(|_| state.rest()));
+        let done = |state: &mut WireState| Ok(ticket.take().inspect(|_| state.rest()));
         let done = self.drive(py, deadline, None, Some(bound), || ticket.is_done(), done)?;
         let done = done.or_else(|| ticket.take());
         done.unwrap_or_else(|| Err(pyo3::exceptions::PyTimeoutError::new_err("the time is up")))
@@ -258,7 +258,7 @@ impl Wire {
     #[pyo3(signature = (id=None, timeout=None))]
     fn wait_until_answered(&self, py: Python<'_>, id: Option<u64>, timeout: Option<f64>) -> PyResult<()> {
         const PATIENCE: Duration = Duration::from_millis(20);
-        let gone = |state: &mut State| Ok((!state.connection.machine.is_unanswered(id)).then_some(()));
+        let gone = |state: &mut WireState| Ok((!state.connection.machine.is_unanswered(id)).then_some(()));
         let done = self.drive(py, deadline(timeout), Some(PATIENCE), None, || false, gone)?;
         done.ok_or_else(|| pyo3::exceptions::PyTimeoutError::new_err("the time is up"))
     }

@@ -8,7 +8,7 @@
 //! received something. A leader sleeps in a system call, which [`Waker`] ends. It costs one more system call for each
 //! wait, so it exists only once two threads have met.
 
-use super::{State, Wire, fork};
+use super::{Wire, WireState, fork};
 use crate::errors;
 use headrace_core::{Fatal, FatalKind};
 use headrace_io::Waker;
@@ -21,7 +21,7 @@ use std::time::{Duration, Instant};
 
 /// The lock guard.
 pub(crate) struct StateGuard<'a> {
-    guard: Option<MutexGuard<'a, State>>,
+    guard: Option<MutexGuard<'a, WireState>>,
     wire: &'a Wire,
 }
 
@@ -34,14 +34,14 @@ impl Drop for StateGuard<'_> {
 }
 
 impl std::ops::Deref for StateGuard<'_> {
-    type Target = State;
-    fn deref(&self) -> &State {
+    type Target = WireState;
+    fn deref(&self) -> &WireState {
         self.guard.as_ref().expect("there until it is dropped")
     }
 }
 
 impl std::ops::DerefMut for StateGuard<'_> {
-    fn deref_mut(&mut self) -> &mut State {
+    fn deref_mut(&mut self) -> &mut WireState {
         self.guard.as_mut().expect("there until it is dropped")
     }
 }
@@ -93,7 +93,7 @@ impl Wire {
     }
 
     /// Wraps a lock that was taken; `broken` indicates that the previous thread panicked, in the middle of anything.
-    fn guarded<'a>(&'a self, py: Python<'_>, guard: MutexGuard<'a, State>, broken: bool) -> StateGuard<'a> {
+    fn guarded<'a>(&'a self, py: Python<'_>, guard: MutexGuard<'a, WireState>, broken: bool) -> StateGuard<'a> {
         self.owner.store(thread_number(), Ordering::SeqCst);
         let mut state = StateGuard { guard: Some(guard), wire: self };
         if broken {

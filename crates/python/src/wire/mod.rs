@@ -57,7 +57,7 @@ pub(crate) enum Io {
 }
 
 #[derive(Debug)]
-pub(crate) struct State {
+pub(crate) struct WireState {
     /// Everything but the socket. Its buffers are lent to the loop, so they do not move when the transport goes.
     pub(crate) connection: Connection<dyn Engine>,
     pub(crate) io: Io,
@@ -115,7 +115,7 @@ impl Counter {
 #[pyclass(frozen, weakref, subclass, module = "headrace._native")]
 #[derive(Debug)]
 pub struct Wire {
-    state: Mutex<State>,
+    state: Mutex<WireState>,
     address: Option<Address>,
     tcp: TcpOptions,
     /// The thread that has the lock, or 0.
@@ -186,14 +186,14 @@ impl Wire {
     }
 
     /// Handles the content of the read buffer; a fatal error ends every pending request.
-    fn digest(&self, py: Python<'_>, state: &mut State) {
+    fn digest(&self, py: Python<'_>, state: &mut WireState) {
         let handled = state.connection.handle(py);
         self.digested(py, state, handled);
     }
 
     /// The content of the read buffer was handled: completes the futures of those who wait for something other than a
     /// request.
-    fn digested(&self, py: Python<'_>, state: &mut State, handled: Result<(), Fatal>) {
+    fn digested(&self, py: Python<'_>, state: &mut WireState, handled: Result<(), Fatal>) {
         if let Err(fatal) = handled {
             if !self.survives_loss(py, state, &fatal) {
                 self.die(py, state, &fatal);
@@ -226,7 +226,7 @@ impl Wire {
     }
 
     /// Handles the bytes that were left in the read buffer by a response handler that was full, if it has room again.
-    fn digest_due(&self, py: Python<'_>, state: &mut State) {
+    fn digest_due(&self, py: Python<'_>, state: &mut WireState) {
         if state.connection.is_due() && state.connection.ended().is_none() {
             self.digest(py, state);
         }
@@ -244,7 +244,7 @@ impl Wire {
     }
 
     /// The end of input, or a socket that failed: what came before it, an error message above all, still counts.
-    fn lose(&self, py: Python<'_>, state: &mut State, reason: &Fatal) {
+    fn lose(&self, py: Python<'_>, state: &mut WireState, reason: &Fatal) {
         if state.connection.ended().is_none() {
             let handled = state.connection.handle_last(py);
             self.digested(py, state, handled);
@@ -256,7 +256,7 @@ impl Wire {
 
     /// Returns true if the session goes on although its connection was lost. It is connected again when a request waits:
     /// at once, the server would take the process of another client for it.
-    fn survives_loss(&self, py: Python<'_>, state: &mut State, reason: &Fatal) -> bool {
+    fn survives_loss(&self, py: Python<'_>, state: &mut WireState, reason: &Fatal) -> bool {
         let can = self.opened.load(Ordering::Relaxed)
             && !self.closing.load(Ordering::Relaxed)
             && (self.event_loop.is_none() || self.reconnector.get().is_some());
@@ -275,7 +275,7 @@ impl Wire {
 
     /// Returns true if the connection was lost, and a session that goes on has to be connected again: to its server, or
     /// to the place that this one has named when it was. On a blocking connection the socket to it is still there then.
-    pub(super) fn is_to_reconnect(&self, state: &State) -> bool {
+    pub(super) fn is_to_reconnect(&self, state: &WireState) -> bool {
         !matches!(state.io, Io::Transport { .. })
             && self.opened.load(Ordering::Relaxed)
             && state.connection.ended().is_none()
@@ -283,7 +283,7 @@ impl Wire {
     }
 
     /// Ends the connection, and every pending request with it.
-    fn die(&self, py: Python<'_>, state: &mut State, reason: &Fatal) {
+    fn die(&self, py: Python<'_>, state: &mut WireState, reason: &Fatal) {
         self.closed.store(true, Ordering::Relaxed);
         if state.connection.ended().is_none() {
             state.at_end.set(self.status_at_end(state));
@@ -304,7 +304,7 @@ impl Wire {
 
     /// The status of the transaction of a session that ends now. Requests that are pending would have been part of a
     /// transaction where they begin one; so were those whose end the server has not reported.
-    fn status_at_end(&self, state: &State) -> StatusAtEnd {
+    fn status_at_end(&self, state: &WireState) -> StatusAtEnd {
         let machine = &state.connection.machine;
         match machine.shared_transaction() {
             TransactionStatus::Idle
@@ -317,7 +317,7 @@ impl Wire {
     }
 
     /// A request is refused as the session has ended: if it would have begun a transaction, it was pending.
-    pub(super) fn refused(&self, state: &State) {
+    pub(super) fn refused(&self, state: &WireState) {
         if self.begins.load(Ordering::SeqCst)
             && let StatusAtEnd::Known(TransactionStatus::Idle) = state.at_end.get()
         {
@@ -325,7 +325,7 @@ impl Wire {
         }
     }
 
-    pub(crate) fn check_open(&self, py: Python<'_>, state: &State) -> PyResult<()> {
+    pub(crate) fn check_open(&self, py: Python<'_>, state: &WireState) -> PyResult<()> {
         if state.has_unreported_error.take()
             && let Some(error) = state.connection.machine.last_error(py)
         {
@@ -347,7 +347,7 @@ impl Wire {
     }
 }
 
-impl State {
+impl WireState {
     /// The exception for the end of the connection: the server's closing error, or `reason`.
     fn end(&self, py: Python<'_>, reason: &Fatal) -> PyErr {
         match self.connection.machine.last_error(py) {

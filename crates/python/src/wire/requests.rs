@@ -1,6 +1,6 @@
 //! Submits requests, in one way for blocking and asyncio callers.
 
-use super::{Io, State, Wire};
+use super::{Io, Wire, WireState};
 use crate::args::Args;
 use crate::call::{PyCall, ResultShape};
 use crate::engine::Dialect;
@@ -18,7 +18,7 @@ use std::time::Instant;
 
 impl Wire {
     /// The statement in the server's style, remembered.
-    pub(crate) fn query(&self, state: &State, sql: &Bound<'_, PyString>, with_params: bool) -> PyResult<Py<Query>> {
+    pub(crate) fn query(&self, state: &WireState, sql: &Bound<'_, PyString>, with_params: bool) -> PyResult<Py<Query>> {
         let py = sql.py();
         let queries = state.queries.bind(py);
         // The two conversions of one text differ only if it has a percent sign, so they are cached separately.
@@ -143,7 +143,7 @@ impl Wire {
         Ok(())
     }
 
-    fn check_ready(&self, py: Python<'_>, state: &State) -> PyResult<()> {
+    fn check_ready(&self, py: Python<'_>, state: &WireState) -> PyResult<()> {
         self.check_open(py, state)?;
         // A session that was lost is opened again while requests wait.
         if !state.connection.machine.is_ready() && !self.opened.load(Ordering::Relaxed) {
@@ -181,7 +181,7 @@ impl Wire {
     pub(crate) fn call<D: Dialect>(
         &self,
         py: Python<'_>,
-        state: &State,
+        state: &WireState,
         args: Args,
         shape: ResultShape,
         sql: Arc<str>,
@@ -436,7 +436,7 @@ impl Wire {
     }
 
     /// The number of the request that this ticket or future belongs to.
-    pub(crate) fn id_of(&self, state: &State, ticket: &Bound<'_, PyAny>) -> Option<u64> {
+    pub(crate) fn id_of(&self, state: &WireState, ticket: &Bound<'_, PyAny>) -> Option<u64> {
         state.connection.machine.find(ticket)
     }
 }

@@ -1,7 +1,7 @@
 //! Opening a connection.
 
 use super::asyncio::OwnLoop;
-use super::{Io, State, Wire};
+use super::{Io, Wire, WireState};
 use crate::call::{Completion, Ticket};
 use crate::engine::Engine;
 use crate::limits;
@@ -110,7 +110,7 @@ impl Wire {
             user_timeout: seconds(options, "tcp_user_timeout")?,
         };
         let block = machine.requests().block().clone();
-        let state = State {
+        let state = WireState {
             connection: Connection::new(machine, write_buffer, tls),
             io: Io::None,
             queries: PyDict::new(py).unbind(),
@@ -226,7 +226,7 @@ impl Wire {
     ///
     /// # Errors
     /// OperationalError.
-    pub(super) fn reconnect(&self, py: Python<'_>, state: &mut State) -> PyResult<()> {
+    pub(super) fn reconnect(&self, py: Python<'_>, state: &mut WireState) -> PyResult<()> {
         let NextStep::Reconnect { port, .. } = state.connection.next_step() else { return Ok(()) };
         let address = match &self.address {
             // A broker on Windows names another port.
@@ -250,7 +250,7 @@ impl Wire {
     }
 
     /// The socket is connected. A session that cannot begin on it ends, and its future raises the error.
-    pub(super) fn connected(&self, py: Python<'_>, state: &mut State, io: Io) {
+    pub(super) fn connected(&self, py: Python<'_>, state: &mut WireState, io: Io) {
         state.io = io;
         if let Err(fatal) = state.connection.connected() {
             self.die(py, state, &fatal);
