@@ -5,7 +5,7 @@ use crate::call::{Reply, Take};
 use crate::databases::{Dialect, Length, Zone};
 use crate::error::{cancelled, failed_transaction, inherited, of, state, unsupported};
 use crate::ingest::{Ingest, Instants, Mode, Plan, Replaced, Step, check_types, dependence, fixed_offset, instants};
-use crate::session::{Ask, BlockingSession, BoundRows, Cancel};
+use crate::session::{BlockingSession, BoundRows, Cancel, StatementRequest};
 use crate::table::Table;
 use adbc_core::error::{Error, Result, Status};
 use arrow_array::RecordBatch;
@@ -226,7 +226,7 @@ impl Core {
             }
         }
         let reply = Reply::new(options, take);
-        self.submit(&Ask::Execute { sql: sql.clone(), rows }, bound, &reply)?;
+        self.submit(&StatementRequest::Execute { sql: sql.clone(), rows }, bound, &reply)?;
         if !reply.is_over() {
             self.reading = Some(reply.clone());
             self.writes = self.session.may_write(sql);
@@ -443,9 +443,9 @@ impl Core {
         restored.map(|()| inserted)
     }
 
-    fn submit(&mut self, ask: &Ask, bound: Option<Bound>, reply: &Arc<Reply>) -> Result<()> {
+    fn submit(&mut self, request: &StatementRequest, bound: Option<Bound>, reply: &Arc<Reply>) -> Result<()> {
         self.check_cancelled()?;
-        self.session.submit(ask, bound, reply)?;
+        self.session.submit(request, bound, reply)?;
         self.session.drive(reply, &mut || reply.is_ready())
     }
 
@@ -463,7 +463,7 @@ impl Core {
         self.begin()?;
         self.check_cancelled()?;
         let reply = Reply::new(options, Take::All);
-        self.session.submit(&Ask::Describe { sql: sql.clone() }, None, &reply)?;
+        self.session.submit(&StatementRequest::Describe { sql: sql.clone() }, None, &reply)?;
         self.session.drive(&reply, &mut || reply.is_over())?;
         reply.check()?;
         Ok(reply)
@@ -530,7 +530,7 @@ impl Core {
     pub fn command(&mut self, sql: &str) -> Result<()> {
         self.check_free()?;
         let reply = Reply::new(ArrowOptions::default(), Take::Nothing);
-        self.submit(&Ask::Execute { sql: sql.into(), rows: BoundRows::One }, None, &reply)?;
+        self.submit(&StatementRequest::Execute { sql: sql.into(), rows: BoundRows::One }, None, &reply)?;
         reply.check()
     }
 

@@ -33,7 +33,7 @@ pub enum BoundRows {
 
 /// A request.
 #[derive(Clone, Debug)]
-pub enum Ask {
+pub enum StatementRequest {
     /// Execute a statement.
     Execute {
         /// The statement, with the server's own placeholders.
@@ -54,7 +54,7 @@ pub trait BlockingSession: Send {
     ///
     /// # Errors
     /// The database has no such request.
-    fn submit(&mut self, ask: &Ask, bound: Option<Bound>, reply: &Arc<Reply>) -> Result<()>;
+    fn submit(&mut self, request: &StatementRequest, bound: Option<Bound>, reply: &Arc<Reply>) -> Result<()>;
     /// Returns true if a statement may change something, as far as its text shows.
     fn may_write(&self, sql: &str) -> bool;
     /// Queues a verb; `reply` is that of its last request. Returns false if the verb needs no request.
@@ -256,13 +256,13 @@ impl<D: AdbcDatabase> BlockingSession for Live<D> {
         D::may_write(sql)
     }
 
-    fn submit(&mut self, ask: &Ask, bound: Option<Bound>, reply: &Arc<Reply>) -> Result<()> {
-        let (request, many) = match ask {
-            Ask::Execute { sql, rows } => {
+    fn submit(&mut self, request: &StatementRequest, bound: Option<Bound>, reply: &Arc<Reply>) -> Result<()> {
+        let (request, many) = match request {
+            StatementRequest::Execute { sql, rows } => {
                 let many = matches!(rows, BoundRows::Many | BoundRows::Bulk);
                 (D::execution(&self.target, sql, *rows, bound.as_ref())?, many)
             }
-            Ask::Describe { sql } => (D::describe(sql)?, false),
+            StatementRequest::Describe { sql } => (D::describe(sql)?, false),
         };
         self.client()?.connection.machine.submit(request, Self::call(bound, many, reply));
         Ok(())

@@ -20,8 +20,8 @@ impl BlockingSession for Answering {
         false
     }
 
-    fn submit(&mut self, ask: &Ask, _: Option<Bound>, reply: &Arc<Reply>) -> Result<()> {
-        let (Ask::Execute { sql, .. } | Ask::Describe { sql }) = ask;
+    fn submit(&mut self, ask: &StatementRequest, _: Option<Bound>, reply: &Arc<Reply>) -> Result<()> {
+        let (StatementRequest::Execute { sql, .. } | StatementRequest::Describe { sql }) = ask;
         self.statements.lock().unwrap().push(sql.to_string());
         let call: Call<Arc<Columns>, ServerError> =
             Call { bound: None, many: false, reply: reply.clone(), protocol: PhantomData };

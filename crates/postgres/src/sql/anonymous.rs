@@ -1,7 +1,7 @@
 //! DO: what the code of an anonymous block may leave in the session that runs it.
 
-use super::leaves::of_function;
 use super::lexer::{Token, is_word};
+use super::session_state::of_function;
 use super::settings::is_pg_temp;
 
 /// Words of PL/pgSQL and of the statements in it. EXECUTE runs a text that is only known when it runs.
@@ -56,7 +56,7 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
-    use crate::sql::leaves;
+    use crate::sql::session_state_of;
 
     #[test]
     fn code_that_may_leave_something_is_found() {
@@ -84,7 +84,7 @@ mod tests {
                 format!("DO LANGUAGE plpgsql $a$ begin {code}; end $a$"),
                 format!("select 1; do 'begin {}; end'", code.replace('\'', "''")),
             ] {
-                assert_eq!(leaves(&sql, |_| false), Some("DO with something that may last"), "{sql}");
+                assert_eq!(session_state_of(&sql, |_| false), Some("DO with something that may last"), "{sql}");
             }
         }
     }
@@ -103,7 +103,7 @@ mod tests {
             ("do 'begin exec'\n'ute x; end'", true),
             ("do U&'begin perform !0073et_config(); end' uescape '!'", true),
         ] {
-            assert_eq!(leaves(sql, |_| false).is_some(), may_last, "{sql}");
+            assert_eq!(session_state_of(sql, |_| false).is_some(), may_last, "{sql}");
         }
     }
 }

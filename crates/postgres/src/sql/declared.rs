@@ -1,9 +1,9 @@
 //! What the statements of a text declare of the transaction that they are executed in (manual, "BEGIN", "SET TRANSACTION").
 
 use super::effects::Reader;
-use super::leaves::Statement;
 use super::lexer::{Lexer, Token};
 use super::script::{Place, Splitter};
+use super::session_state::SessionStateReader;
 
 /// What a statement has to do with transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -26,7 +26,7 @@ pub enum Declared {
 }
 
 /// The same for each statement of a text that is not empty; `None` if the server may read the text in another way than
-/// here, or if it leaves something in the session ([`super::leaves`], also for `reported`). The text is read once.
+/// here, or if it leaves something in the session ([`super::session_state_of`], also for `reported`). The text is read once.
 ///
 /// ```
 /// use headrace_postgres::sql::{Declared, declared};
@@ -37,7 +37,7 @@ pub enum Declared {
 /// ```
 pub fn declared(sql: &str, reported: impl Fn(&str) -> bool) -> Option<Vec<Declared>> {
     let (mut lexer, mut splitter) = (Lexer::new(sql), Splitter::default());
-    let (mut left, mut found, mut current) = (Statement::default(), Vec::new(), None);
+    let (mut left, mut found, mut current) = (SessionStateReader::default(), Vec::new(), None);
     let mut effects = Reader::default();
     while let Some((token, text)) = lexer.next_with_text() {
         let place = splitter.place(token);

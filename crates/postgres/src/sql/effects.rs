@@ -1,4 +1,4 @@
-//! What a text does to the settings and the prepared statements of its session, besides what [`super::leaves`] finds.
+//! What a text does to the settings and the prepared statements of its session, besides what [`super::session_state_of`] finds.
 
 use super::lexer::{Lexer, Reading, Token};
 use super::script::{Place, Splitter};

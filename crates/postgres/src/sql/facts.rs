@@ -1,30 +1,30 @@
 //! All that a program needs of a text which it passes on to a session that it lends, by one reading.
 
 use super::effects::{Effects, Reader};
-use super::leaves::{Statement, leaves};
 use super::lexer::Lexer;
 use super::script::Splitter;
+use super::session_state::{SessionStateReader, session_state_of};
 
 /// What a text does, and what it leaves.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// See [`super::effects`].
     pub effects: Effects,
-    /// See [`leaves`].
-    pub leaves: Option<&'static str>,
+    /// See [`session_state_of`].
+    pub session_state: Option<&'static str>,
 }
 
-/// What [`super::effects`] and [`leaves`] find in a text.
+/// What [`super::effects`] and [`session_state_of`] find in a text.
 ///
 /// ```
 /// use headrace_postgres::sql::facts;
 /// let found = facts("SET a.b TO DEFAULT; CREATE TEMP TABLE t (n int)", |_| true);
 /// assert!(found.effects.settings && found.effects.creates);
-/// assert_eq!(found.leaves, Some("a temporary table"));
+/// assert_eq!(found.session_state, Some("a temporary table"));
 /// ```
 pub fn facts(sql: &str, reported: impl Fn(&str) -> bool) -> Facts {
     let (mut lexer, mut splitter) = (Lexer::new(sql), Splitter::default());
-    let (mut effects, mut statement, mut left) = (Reader::default(), Statement::default(), None);
+    let (mut effects, mut statement, mut left) = (Reader::default(), SessionStateReader::default(), None);
     while let Some((token, text)) = lexer.next_with_text() {
         let place = splitter.place(token);
         effects.next(place, token, &lexer);
@@ -34,9 +34,9 @@ pub fn facts(sql: &str, reported: impl Fn(&str) -> bool) -> Facts {
     }
     if left.is_none() && (lexer.uncertain || lexer.has_second_byte) {
         // The server may read it in another way.
-        left = leaves(sql, reported);
+        left = session_state_of(sql, reported);
     }
-    Facts { effects: effects.end(&lexer), leaves: left }
+    Facts { effects: effects.end(&lexer), session_state: left }
 }
 
 #[cfg(test)]
@@ -67,12 +67,12 @@ mod tests {
         for one in parts {
             for other in parts {
                 let sql = format!("{one}; {other}");
-                let expected = Facts { effects: effects(&sql), leaves: leaves(&sql, reported) };
+                let expected = Facts { effects: effects(&sql), session_state: session_state_of(&sql, reported) };
                 let found = facts(&sql, reported);
                 assert_eq!(found, expected, "{sql}");
                 // Who asks for these need not read a text again of which so much is known.
                 assert!(found.effects.settings || custom_settings(&sql) == Some(Vec::new()), "{sql}");
-                assert!(found.leaves.is_some() || survives_discard(&sql).is_none(), "{sql}");
+                assert!(found.session_state.is_some() || survives_discard(&sql).is_none(), "{sql}");
             }
         }
     }

@@ -8,9 +8,9 @@ mod declared;
 mod effects;
 mod facts;
 mod joined;
-mod leaves;
 mod lexer;
 mod script;
+mod session_state;
 mod settings;
 
 pub use constants::{CONSTANT_SETTINGS, has_parse_time_constant, has_plain_parse_time_constant, may_set_constants};
@@ -23,10 +23,10 @@ use headrace_core::placeholders::{self, Converted, Marks};
 use headrace_core::token::TokenKind;
 use headrace_core::words;
 pub(crate) use joined::{JoinableInsert, joinable_insert};
-pub use leaves::{TEMPORARY_TABLE, ends_something, is_setting, leaves, may_end, survives_discard};
 pub(crate) use lexer::{Lexer, Token, is_word, leading_word};
 pub(crate) use script::statements;
 pub use script::{begins_block, is_several};
+pub use session_state::{TEMPORARY_TABLE, ends_something, is_setting, may_end, session_state_of, survives_discard};
 
 /// Returns true if a statement that returns rows may change something: see [`words::may_write`].
 pub fn may_write(sql: &str) -> bool {

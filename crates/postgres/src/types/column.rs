@@ -71,7 +71,7 @@ fn kind(registry: &TypeRegistry, oid: u32, modifier: i32, depth: usize) -> Colum
     }
     let inner = |oid, modifier| kind(registry, oid, modifier, depth + 1);
     match registry.kind(oid) {
-        registry::TypeKind::Scalar(kind) if registry.wants_text(kind) => ColumnKind::Text,
+        registry::TypeKind::Scalar(kind) if registry.is_read_as_text(kind) => ColumnKind::Text,
         registry::TypeKind::Scalar(kind) => scalar(kind, oid, modifier),
         registry::TypeKind::Array { element } => ColumnKind::List(inner(element, modifier).into()),
         registry::TypeKind::Range { subtype } => ColumnKind::Range(inner(subtype, -1).into()),

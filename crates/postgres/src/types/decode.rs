@@ -125,7 +125,7 @@ impl Decoder {
         let inner = |oid| Self::binary(registry, oid, depth + 1).map(Box::new);
         Some(match registry.kind(oid) {
             TypeKind::Scalar(Scalar::AsText) | TypeKind::Unknown => return None,
-            TypeKind::Scalar(scalar) if registry.wants_text(scalar) => return None,
+            TypeKind::Scalar(scalar) if registry.is_read_as_text(scalar) => return None,
             TypeKind::Scalar(Scalar::Record) => {
                 // Attributes may be of any type, those without binary form included; the server would then fail.
                 Decoder::Record(Box::new(registry.clone()))
@@ -174,7 +174,7 @@ impl Decoder {
         match kind {
             TypeKind::Scalar(Scalar::Record) => Decoder::OnlyBinary(registry.name(oid)),
             TypeKind::Scalar(Scalar::AsText) => Decoder::AsText,
-            TypeKind::Scalar(scalar) if registry.wants_text(scalar) => Decoder::AsText,
+            TypeKind::Scalar(scalar) if registry.is_read_as_text(scalar) => Decoder::AsText,
             TypeKind::Scalar(Scalar::Inet) if oid == oid::CIDR => Decoder::ParseStyled(Styled::Cidr),
             TypeKind::Scalar(scalar @ (Scalar::Date | Scalar::Timestamp | Scalar::TimestampTz)) => {
                 Decoder::ParseStyled(Styled::Date(scalar, registry.date_order))

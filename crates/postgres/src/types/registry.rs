@@ -106,7 +106,7 @@ impl TypeRegistry {
     }
 
     /// Returns true if values of such a type are received as text because the program wants it.
-    pub(super) fn wants_text(&self, scalar: Scalar) -> bool {
+    pub(super) fn is_read_as_text(&self, scalar: Scalar) -> bool {
         self.extensions_as_text && extension::is_structured(scalar)
     }
 

@@ -112,7 +112,7 @@ impl Wire {
             let Io::Transport { transport } = &state.io else { return Ok(()) };
             let transport = transport.clone_ref(py);
             // Also while nothing can be written: the server may read on only when its own data is taken.
-            self.digest_due(py, &mut state);
+            self.process_input_due(py, &mut state);
             if let Some(change) = self.reading_changed(&state) {
                 drop(state);
                 transport.call_method0(py, change)?;
@@ -186,7 +186,7 @@ impl Wire {
     }
 
     fn after_input(&self, py: Python<'_>, mut state: super::StateGuard<'_>) -> PyResult<()> {
-        self.digest(py, &mut state);
+        self.process_input(py, &mut state);
         if self.exports.load(Ordering::Relaxed) == 0 {
             state.rest();
         }

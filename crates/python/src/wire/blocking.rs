@@ -24,7 +24,7 @@ impl Wire {
 
     /// Encodes queued requests.
     pub(super) fn transmit(&self, py: Python<'_>, state: &mut WireState) {
-        self.digest_due(py, state);
+        self.process_input_due(py, state);
         self.take_up_pauses(state);
         if state.connection.left_until().is_some() {
             self.check_left(py, state);
@@ -78,10 +78,10 @@ impl Wire {
         }
         let progress = py.detach(|| go(link, &mut connection.buffers));
         match &progress {
-            Ok(Progress::Received) => self.digest(py, state),
+            Ok(Progress::Received) => self.process_input(py, state),
             Ok(Progress::Sent | Progress::Timeout) => {}
             // The handshake may be over without a byte for the machine.
-            Ok(Progress::Tick) => self.digest(py, state),
+            Ok(Progress::Tick) => self.process_input(py, state),
             Ok(Progress::Eof) => self.lose(py, state, &self.ended(Fatal::end_of_input())),
             Err(fatal) => self.lose(py, state, &self.ended(fatal.clone())),
         }

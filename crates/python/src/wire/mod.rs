@@ -186,14 +186,14 @@ impl Wire {
     }
 
     /// Handles the content of the read buffer; a fatal error ends every pending request.
-    fn digest(&self, py: Python<'_>, state: &mut WireState) {
+    fn process_input(&self, py: Python<'_>, state: &mut WireState) {
         let handled = state.connection.handle(py);
-        self.digested(py, state, handled);
+        self.processed_input(py, state, handled);
     }
 
     /// The content of the read buffer was handled: completes the futures of those who wait for something other than a
     /// request.
-    fn digested(&self, py: Python<'_>, state: &mut WireState, handled: Result<(), Fatal>) {
+    fn processed_input(&self, py: Python<'_>, state: &mut WireState, handled: Result<(), Fatal>) {
         if let Err(fatal) = handled {
             if !self.survives_loss(py, state, &fatal) {
                 self.die(py, state, &fatal);
@@ -226,9 +226,9 @@ impl Wire {
     }
 
     /// Handles the bytes that were left in the read buffer by a response handler that was full, if it has room again.
-    fn digest_due(&self, py: Python<'_>, state: &mut WireState) {
+    fn process_input_due(&self, py: Python<'_>, state: &mut WireState) {
         if state.connection.is_due() && state.connection.ended().is_none() {
-            self.digest(py, state);
+            self.process_input(py, state);
         }
     }
 
@@ -247,7 +247,7 @@ impl Wire {
     fn lose(&self, py: Python<'_>, state: &mut WireState, reason: &Fatal) {
         if state.connection.ended().is_none() {
             let handled = state.connection.handle_last(py);
-            self.digested(py, state, handled);
+            self.processed_input(py, state, handled);
         }
         if !state.connection.is_redirected() && !self.survives_loss(py, state, reason) {
             self.die(py, state, reason);

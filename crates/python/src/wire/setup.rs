@@ -195,7 +195,7 @@ impl Wire {
             return Err(state.end(py, reason));
         }
         state.ready = Some(completion);
-        self.digest(py, &mut state);
+        self.process_input(py, &mut state);
         Ok(object)
     }
 }

@@ -175,7 +175,7 @@ pub(super) fn whole_group<'a>(received: &'a [u8], name: &[u8]) -> Option<&'a [u8
 
 /// Returns true if a text changes nothing that the daemon knows of a session.
 pub(super) fn is_plain(facts: &Facts) -> bool {
-    facts.leaves.is_none() && facts.effects == Effects::default()
+    facts.session_state.is_none() && facts.effects == Effects::default()
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{ReadBuffer, WriteBuffer};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{Target, frontend as client};
-use headrace_postgres::sql::{Facts, begins_block, facts, leaves, survives_discard};
+use headrace_postgres::sql::{Facts, begins_block, facts, session_state_of, survives_discard};
 
 /// What becomes of a message.
 enum Outcome {
@@ -183,7 +183,7 @@ impl Relay {
         if self.binding_waits(&names.1, statement) {
             return Ok(Outcome::AwaitsReplies);
         }
-        if let Some(reason) = statement.and_then(|statement| statement.facts.leaves) {
+        if let Some(reason) = statement.and_then(|statement| statement.facts.session_state) {
             self.may_leave(Some(reason));
         }
         match self.check(&names.1, server, output) {
@@ -335,16 +335,16 @@ impl Relay {
         }
         let was_pinned = self.client.pinned.is_some();
         // Of all others it is known that they leave nothing, whatever this server reports.
-        if !was_pinned && (facts.leaves.is_some() || facts.effects.settings) {
+        if !was_pinned && (facts.session_state.is_some() || facts.effects.settings) {
             let follows = |name: &str| {
                 is_settable(name) && server.parameters.keys().any(|known| known.eq_ignore_ascii_case(name))
             };
-            self.client.pinned = leaves(sql, follows);
+            self.client.pinned = session_state_of(sql, follows);
         }
         if self.client.pinned.is_some() {
             self.note_pinned(sql, facts, !was_pinned);
             // What outlasts DISCARD ALL is a part of what is left.
-            if facts.leaves.is_some() && server.spoiled.is_none() {
+            if facts.session_state.is_some() && server.spoiled.is_none() {
                 server.spoiled = survives_discard(sql);
             }
         }

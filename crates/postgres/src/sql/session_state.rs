@@ -5,7 +5,7 @@ use super::lexer::{Lexer, Token};
 use super::script::{Place, Splitter, in_each_reading};
 use super::settings;
 
-/// What [`leaves`] calls tables that are the session's own.
+/// What [`session_state_of`] calls tables that are the session's own.
 pub const TEMPORARY_TABLE: &str = "a temporary table";
 
 const ADVISORY_LOCK: &str = "an advisory lock of the session";
@@ -36,12 +36,12 @@ const SIMILARITY: &str = "a limit of similarity";
 const MAY_END: [&str; 9] =
     [TEMPORARY_TABLE, PG_TEMP, LISTEN, PREPARE, HELD_CURSOR, ADVISORY_LOCK, UNREPORTED_SETTING, SIMILARITY, SET_CONFIG];
 
-/// Returns true if what [`leaves`] has found is a setting.
+/// Returns true if what [`session_state_of`] has found is a setting.
 pub fn is_setting(reason: &str) -> bool {
     [UNREPORTED_SETTING, SIMILARITY, SET_CONFIG].contains(&reason)
 }
 
-/// Returns true if a session may be without what [`leaves`] has found in a text, before it ends.
+/// Returns true if a session may be without what [`session_state_of`] has found in a text, before it ends.
 pub fn may_end(reason: &str) -> bool {
     MAY_END.contains(&reason)
 }
@@ -85,16 +85,16 @@ const SET_CONFIG: &str = "set_config() of a setting that the server does not rep
 /// encoding, each meaning counts, and so does what EXPLAIN does only with ANALYZE.
 ///
 /// ```
-/// use headrace_postgres::sql::leaves;
+/// use headrace_postgres::sql::session_state_of;
 /// let reported = |name: &str| name == "timezone";
-/// assert_eq!(leaves("CREATE TEMP TABLE t (n int)", reported), Some("a temporary table"));
-/// assert_eq!(leaves("SET TIME ZONE 'UTC'; SELECT temp FROM weather", reported), None);
+/// assert_eq!(session_state_of("CREATE TEMP TABLE t (n int)", reported), Some("a temporary table"));
+/// assert_eq!(session_state_of("SET TIME ZONE 'UTC'; SELECT temp FROM weather", reported), None);
 /// ```
-pub fn leaves(sql: &str, reported: impl Fn(&str) -> bool) -> Option<&'static str> {
+pub fn session_state_of(sql: &str, reported: impl Fn(&str) -> bool) -> Option<&'static str> {
     first(sql, reported, |_| true)
 }
 
-/// The part of what [`leaves`] finds that DISCARD ALL does not undo: a session with it cannot be lent to anybody else.
+/// The part of what [`session_state_of`] finds that DISCARD ALL does not undo: a session with it cannot be lent to anybody else.
 ///
 /// ```
 /// use headrace_postgres::sql::survives_discard;
@@ -109,7 +109,7 @@ pub fn survives_discard(sql: &str) -> Option<&'static str> {
 fn first(sql: &str, reported: impl Fn(&str) -> bool, counts: impl Fn(&'static str) -> bool) -> Option<&'static str> {
     in_each_reading(sql, |lexer| {
         let mut splitter = Splitter::default();
-        let mut statement = Statement::default();
+        let mut statement = SessionStateReader::default();
         while let Some((token, text)) = lexer.next_with_text() {
             let found = statement.next((splitter.place(token), token, text), lexer, &reported, &counts);
             if found.is_some() {
@@ -122,7 +122,7 @@ fn first(sql: &str, reported: impl Fn(&str) -> bool, counts: impl Fn(&'static st
 
 /// The statement that is being read.
 #[derive(Debug)]
-pub(super) struct Statement<'a> {
+pub(super) struct SessionStateReader<'a> {
     kind: StatementKind,
     /// The token before the one that is read, and the one before that.
     previous: [Token<'a>; 2],
@@ -138,13 +138,13 @@ enum StatementKind {
     Other,
 }
 
-impl Default for Statement<'_> {
+impl Default for SessionStateReader<'_> {
     fn default() -> Self {
         Self { kind: StatementKind::Other, previous: [Token::Sign(b';'); 2] }
     }
 }
 
-impl<'a> Statement<'a> {
+impl<'a> SessionStateReader<'a> {
     /// Reads the next token of a script, and returns what it shows, if that counts; the lexer is after it.
     pub(super) fn next(
         &mut self,
@@ -339,7 +339,7 @@ mod tests {
             ("set local.tenant = 'x'", SETTING),
             ("begin; set session characteristics as transaction read only", SETTING),
         ] {
-            assert_eq!(leaves(sql, reported), Some(expected), "{sql}");
+            assert_eq!(session_state_of(sql, reported), Some(expected), "{sql}");
         }
     }
 
@@ -382,7 +382,7 @@ mod tests {
             "create function f() returns int language sql set search_path = a, pg_temp as 'select 1'",
             "create or replace function f() returns int begin atomic select 1; end; select 1",
         ] {
-            assert_eq!(leaves(sql, reported), None, "{sql}");
+            assert_eq!(session_state_of(sql, reported), None, "{sql}");
         }
     }
 
@@ -414,7 +414,7 @@ mod tests {
             ("select set_config('a.b', 'c', true), set_config('a.b', 'c', false)", Some(SET_CONFIG)),
             ("select set_config($1, $2, true)", Some(SET_CONFIG)),
         ] {
-            assert_eq!(leaves(sql, reported), expected, "{sql}");
+            assert_eq!(session_state_of(sql, reported), expected, "{sql}");
         }
     }
 
@@ -449,7 +449,7 @@ mod tests {
             ("do $$ begin perform 1; end $$", None),
         ] {
             assert_eq!(survives_discard(sql), expected, "{sql}");
-            assert!(expected.is_none() || leaves(sql, reported).is_some(), "{sql}");
+            assert!(expected.is_none() || session_state_of(sql, reported).is_some(), "{sql}");
         }
     }
 
@@ -467,7 +467,7 @@ mod tests {
             ("set search_path to a, 'b', \"$user\"; select 'pg_temp'", None),
             ("set application_name = 'pg_temp'", None),
         ] {
-            assert_eq!(leaves(sql, |_| true), expected, "{sql}");
+            assert_eq!(session_state_of(sql, |_| true), expected, "{sql}");
         }
     }
 
@@ -485,7 +485,7 @@ mod tests {
             ("select e'é\\n', e'è\\'', 'set a = b'", None),
             ("select e'it\\'s; set statement_timeout = 66'", None),
         ] {
-            assert_eq!(leaves(sql, reported), expected, "{sql}");
+            assert_eq!(session_state_of(sql, reported), expected, "{sql}");
         }
     }
 
@@ -496,7 +496,7 @@ mod tests {
             "create function f() returns int begin atomic select 1; end; create temp table t (n int)",
             "create procedure p() begin atomic select case 1 when 1 then 1 end; end; create temp table t ()",
         ] {
-            assert_eq!(leaves(sql, reported), Some(TEMPORARY_TABLE), "{sql}");
+            assert_eq!(session_state_of(sql, reported), Some(TEMPORARY_TABLE), "{sql}");
         }
     }
 }
