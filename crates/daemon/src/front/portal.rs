@@ -3,7 +3,7 @@
 use super::memory::MemoryReservation;
 use super::replies::Failure;
 use super::requests::Running;
-use super::sql::{Action, Statement};
+use super::sql::{Action, ClientStatement};
 use super::types::Target;
 use crate::lock;
 use headrace_io::rows::Datum;
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 /// A prepared statement. The server's own is prepared when it is first needed, and kept with its connection.
 #[derive(Debug)]
 pub(super) struct Prepared {
-    pub(super) statement: Statement,
+    pub(super) statement: ClientStatement,
     /// The memory of its text.
     _held: MemoryReservation,
     /// Its columns, once the server has described them; `None` in it for a statement without rows.
@@ -21,7 +21,7 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    pub(super) fn new(statement: Statement, held: MemoryReservation) -> Result<Self, Failure> {
+    pub(super) fn new(statement: ClientStatement, held: MemoryReservation) -> Result<Self, Failure> {
         let described = match &statement.action {
             Action::Refused(failure) => return Err(failure.clone()),
             Action::Answer(answer) => Some(answer.columns.clone()),

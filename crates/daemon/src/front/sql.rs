@@ -33,7 +33,7 @@ pub trait Dialect {
 
 /// A statement of a client.
 #[derive(Debug)]
-pub struct Statement {
+pub struct ClientStatement {
     /// What it asks for.
     pub action: Action,
     /// The types of its parameters: as the client has declared them, as `$1::name` does, or 0.
@@ -181,23 +181,26 @@ fn has_body(all: &Tokens<'_>) -> bool {
 }
 
 /// Reads one statement; `declared` are the types that the client gives.
-pub fn statement(dialect: &dyn Dialect, sql: &str, declared: &[Oid]) -> Statement {
+pub fn statement(dialect: &dyn Dialect, sql: &str, declared: &[Oid]) -> ClientStatement {
     let tokens = dialect.tokens(sql);
     let all = without_end(sql, &tokens);
     let tokens = all.tokens;
     let words = all.first_words(COMMAND_WORDS);
-    let refused = |failure| Statement { action: Action::Refused(failure), types: declared.to_vec(), order: Vec::new() };
+    let refused =
+        |failure| ClientStatement { action: Action::Refused(failure), types: declared.to_vec(), order: Vec::new() };
     let Some(first) = words.first() else {
         // No statement of any dialect has no word.
         let action = match tokens {
             [] => Action::Empty,
             _ => return of_server(dialect, &all, &words, declared, None).unwrap_or_else(refused),
         };
-        return Statement { action, types: declared.to_vec(), order: Vec::new() };
+        return ClientStatement { action, types: declared.to_vec(), order: Vec::new() };
     };
     let leading = tokens[0].kind == TokenKind::Word;
     match leading.then(|| transaction(&all, &words)).flatten() {
-        Some(Ok(verb)) => return Statement { action: Action::Transaction(verb), types: Vec::new(), order: Vec::new() },
+        Some(Ok(verb)) => {
+            return ClientStatement { action: Action::Transaction(verb), types: Vec::new(), order: Vec::new() };
+        }
         Some(Err(failure)) => return refused(failure),
         None => {}
     }
@@ -214,7 +217,7 @@ pub fn statement(dialect: &dyn Dialect, sql: &str, declared: &[Oid]) -> Statemen
     }
     if let Some(answer) = catalog::answer(&all, &words, dialect) {
         let types = answer.parameters.clone();
-        return Statement { action: Action::Answer(answer), types, order: Vec::new() };
+        return ClientStatement { action: Action::Answer(answer), types, order: Vec::new() };
     }
     if let Some(failure) = catalog::refusal(&all, dialect) {
         return refused(failure);
@@ -237,7 +240,7 @@ fn of_server(
     words: &[String],
     declared: &[Oid],
     copy: Option<Copy>,
-) -> Result<Statement, Failure> {
+) -> Result<ClientStatement, Failure> {
     let (mut out, mut from) = (String::with_capacity(all.sql.len()), 0);
     let (mut order, mut types) = (Vec::new(), declared.to_vec());
     for (at, token) in all.tokens.iter().enumerate() {
@@ -271,7 +274,7 @@ fn of_server(
     let session_effect = dialect.session_effect(first, all);
     let reads = first == "select" && session_effect.is_none() && copy.is_none() && !all.has_word(&WRITES);
     let server = Server { sql: out.trim().into(), command, reads, session_effect, copy };
-    Ok(Statement { action: Action::Server(server), types, order })
+    Ok(ClientStatement { action: Action::Server(server), types, order })
 }
 
 /// `$1` is 0; `None` in it if the number is out of range.
