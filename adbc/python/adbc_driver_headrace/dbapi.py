@@ -218,7 +218,7 @@ class _Stream:
 
 
 _OWN_TYPES: Final = {
-    "Object": "of whose values only Python knows what they are: give it another type",
+    "Object": "whose values are objects of Python: give it another type",
     "Int128": "which Arrow does not have: cast it to polars.Decimal(38, 0)",
     "UInt128": "which Arrow does not have: cast it to polars.Decimal(38, 0)",
 }

@@ -14,7 +14,7 @@ pub struct Chain {
 /// The daemon that has taken over from this one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Successor {
-    /// Its process, if the system knows it.
+    /// Its process, if the system reports it.
     pub pid: Option<i32>,
 }
 

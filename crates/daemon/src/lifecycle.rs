@@ -337,7 +337,7 @@ impl Daemon {
             let (hub, served) = (&self.hub, &self.served);
             tokio::select! {
                 () = all_left(hub, served), if is_served => return Next::End,
-                said = successor.says(hub), if !is_lost => match said {
+                said = successor.next_report(hub), if !is_lost => match said {
                     Said::Serving => is_served = true,
                     Said::Release | Said::End => {
                         self.release(&successor).await;
@@ -382,7 +382,7 @@ impl Daemon {
         }
     }
 
-    /// Has all clients leave, and goes on doing what the daemon that has taken over says of them.
+    /// Has all clients leave, and goes on doing what the daemon that has taken over reports of them.
     async fn drain_beside(&mut self, mut successor: Successor) -> Next {
         self.end_predecessor().await;
         self.leaving.send_replace(Leaving::All);
@@ -392,7 +392,7 @@ impl Daemon {
             let said = tokio::select! {
                 biased;
                 () = self.drained(limit, until) => return Next::End,
-                said = successor.says(&self.hub), if !is_lost => said,
+                said = successor.next_report(&self.hub), if !is_lost => said,
             };
             match said {
                 Said::Serving => {}

@@ -40,7 +40,7 @@ fn section(driver: &Driver) -> String {
 #[test]
 fn the_documentation_has_every_setting() {
     let before = std::fs::read_to_string(PAGE).expect("the page is there");
-    let begin = before.find(MARKER).expect("a line of the page says that the tables follow") + MARKER.len();
+    let begin = before.find(MARKER).expect("a line of the page stands before the tables") + MARKER.len();
     let page = DRIVERS.iter().fold(before[..begin].to_owned(), |page, driver| page + &section(driver));
     if std::env::var_os("HEADRACE_WRITE").is_some() {
         std::fs::write(PAGE, page).expect("the page can be written");

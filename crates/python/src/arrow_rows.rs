@@ -377,7 +377,7 @@ fn check_objects(source: &Bound<'_, PyAny>, input: &Input) -> PyResult<()> {
     match input.plain_fixed_bytes() {
         Some(name) if is_of(source, "polars")? => {
             let message = format!(
-                "column '{name}' has the polars type Object, of whose values only Python knows what they are: give it \
+                "column '{name}' has the polars type Object, whose values are objects of Python: give it \
                  another type"
             );
             Err(errors::client_error(py, Mismatch::out_of_range(message).into(), None))

@@ -280,7 +280,7 @@ impl<'py> Sql<'py> {
         }
     }
 
-    /// The text for a connection, of a statement that takes its parameters from elsewhere, which `with_params` says, or
+    /// The text for a connection, of a statement that takes its parameters from elsewhere, if `with_params`, or
     /// has none.
     ///
     /// # Errors

@@ -1,4 +1,4 @@
-"""Two races of the same rows side by side: whether a short one says what a whole one says."""
+"""Two races of the same rows side by side: whether a short one finds what a whole one finds."""
 
 from __future__ import annotations
 

@@ -162,7 +162,7 @@ def newest_pgbouncer() -> Path:
     """The newest of Debian, which prepares statements by itself, fetched once.
 
     Raises:
-        ServerUnavailable: it cannot be fetched; the message says what to do.
+        ServerUnavailable: it cannot be fetched; the message contains what to do.
     """
     return debian_package("sid", "pgbouncer").program("pgbouncer")
 

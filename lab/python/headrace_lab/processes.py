@@ -144,7 +144,7 @@ def workers(
 
 @contextlib.contextmanager
 def awake(cores: int) -> Iterator[None]:
-    """Keeps the cores from going to sleep, by processes that run only where nothing else wants to, and that end when
+    """Keeps the cores from going to sleep, by processes that run only where nothing else runs, and that end when
     this one does."""
     spinners = [subprocess.Popen([sys.executable, "-c", SPIN, str(os.getpid())]) for _ in range(cores)]
     try:

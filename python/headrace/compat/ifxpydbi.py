@@ -46,7 +46,7 @@ _CASES: Final = {"CASE_NATURAL": ifxpy.CASE_NATURAL, "CASE_LOWER": ifxpy.CASE_LO
 
 
 class Connection:
-    """A connection. Transactions begin by themselves, unless :meth:`set_autocommit` says otherwise."""
+    """A connection. Transactions begin by themselves, unless :meth:`set_autocommit` was called."""
 
     Error, Warning, InterfaceError, DatabaseError = Error, Warning, InterfaceError, DatabaseError
     InternalError, OperationalError, ProgrammingError = InternalError, OperationalError, ProgrammingError

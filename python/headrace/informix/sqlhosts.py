@@ -116,7 +116,7 @@ def _target(entry: Entry) -> Target:
         )
     if "csm" in entry.options:
         raise NotSupportedError(
-            f"the server {entry.server!r} wants a communication support module (csm={entry.options['csm']}), whose"
+            f"the server {entry.server!r} requires a communication support module (csm={entry.options['csm']}), whose"
             " protocol is not public; use a TLS listener (onsocssl)"
         )
     try:

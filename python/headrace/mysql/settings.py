@@ -87,7 +87,7 @@ _WITHOUT_EFFECT: Final[dict[str, tuple[Any, ...]]] = {
     "local_infile_dir": (None, ""),
 }
 _REFUSED: Final = {
-    "conv": "values become what docs/reference/types says; headrace.compat.mysqldb takes converters",
+    "conv": "values become what docs/reference/types lists; headrace.compat.mysqldb takes converters",
     "cursorclass": "give row_factory, such as headrace.rows.dict_row; headrace.compat.mysqldb takes cursor classes",
     "use_unicode": "text is str",
     "named_pipe": "headrace has no named pipes",

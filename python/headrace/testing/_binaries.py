@@ -79,7 +79,7 @@ def find_binaries(*, tls: bool = False) -> list[Binaries]:
     wanted, which it is built without.
 
     Raises:
-        ServerUnavailable: none is there; the message says how to install one.
+        ServerUnavailable: none is there; the message contains how to install one.
     """
     chosen = os.environ.get(BIN_VARIABLE)
     wheel = [(path, "wheel") for path in wheel_directories()]

@@ -104,16 +104,16 @@ fn text(digits: &str) -> Option<String> {
     String::from_utf8(bytes.collect::<Option<Vec<u8>>>()?).ok()
 }
 
-/// The text that gives a session that `has` these settings those of a client (`wants`); empty if they are the same.
-pub fn adaptation(has: &OwnSettings, wants: &OwnSettings) -> String {
+/// The text that gives a session that `has` these settings those of a client (`requested`); empty if they are the same.
+pub fn adaptation(has: &OwnSettings, requested: &OwnSettings) -> String {
     let mut sql = String::new();
-    for name in has.keys().filter(|name| !wants.contains_key(*name)) {
+    for name in has.keys().filter(|name| !requested.contains_key(*name)) {
         match name.contains('.') {
             true => sql.push_str(&set(name, "")),
             false => sql.push_str(&format!("RESET {name};")),
         }
     }
-    for (name, value) in wants.iter().filter(|(name, value)| has.get(*name) != Some(*value)) {
+    for (name, value) in requested.iter().filter(|(name, value)| has.get(*name) != Some(*value)) {
         sql.push_str(&set(name, value));
     }
     sql
@@ -180,7 +180,7 @@ mod tests {
 
     #[test]
     fn session_is_given_what_differs() {
-        let (has, wants) = (
+        let (has, requested) = (
             own(&[("app.gone", "7"), ("app.same", "7"), ("statement_timeout", "5000"), ("work_mem", "64")]),
             own(&[("app.other", "\u{e4}\\'"), ("app.same", "7"), ("work_mem", "128")]),
         );
@@ -188,8 +188,8 @@ mod tests {
                         RESET statement_timeout;\
                         SELECT pg_catalog.set_config('app.other', E'\\U000000e4\\\\''', false);\
                         SELECT pg_catalog.set_config('work_mem', E'128', false);";
-        assert_eq!(adaptation(&has, &wants), expected);
-        assert_eq!(adaptation(&wants, &wants), "");
+        assert_eq!(adaptation(&has, &requested), expected);
+        assert_eq!(adaptation(&requested, &requested), "");
         assert_eq!(
             planned(&own(&[("app.x", "7"), ("search_path", "a"), ("statement_timeout", "5000")])),
             "search_path=a\0"

@@ -221,7 +221,7 @@ impl Server {
                 }
             }
         }
-        Err(last.expect("a host has an address, or an error that says so"))
+        Err(last.expect("a host has an address, or an error"))
     }
 
     async fn log_in(

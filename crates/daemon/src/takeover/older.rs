@@ -27,7 +27,7 @@ pub struct Successor {
     writer: Arc<Mutex<OwnedWriteHalf>>,
     /// The databases that it takes for paused.
     paused: Paused,
-    /// Its process, if the system knows it.
+    /// Its process, if the system reports it.
     pub pid: Option<i32>,
 }
 
@@ -129,7 +129,7 @@ impl Successor {
 
     /// Waits for what it sends, and cancels meanwhile what clients of this daemon have asked it to, and does what operators
     /// have ordered it.
-    pub async fn says(&mut self, hub: &Arc<Hub>) -> Said {
+    pub async fn next_report(&mut self, hub: &Arc<Hub>) -> Said {
         loop {
             let Ok(Some(line)) = self.lines.next_line().await else { return Said::Lost };
             match Line::read(&line) {

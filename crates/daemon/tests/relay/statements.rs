@@ -39,22 +39,22 @@ fn parse_of_a_known_text_is_answered_here_in_its_place() {
 fn changed_schema_has_texts_parsed_again() {
     for tag in ["ALTER TABLE", "DROP TABLE", "CREATE VIEW", "DO"] {
         let mut pair = Pair::new(&Arc::new(Catalog::default()));
-        let says = |pair: &mut Pair, sql: &str, tag: &str, status: u8| {
+        let answered = |pair: &mut Pair, sql: &str, tag: &str, status: u8| {
             assert_eq!(pair.client(&say().query(sql).0), Ok(RelayStep::Wait));
             pair.server(&completed(tag, status));
             pair.sent();
         };
         assert!(is_parsed(&mut pair, "a"));
         assert!(!is_parsed(&mut pair, "b"));
-        says(&mut pair, "begin", "BEGIN", b'T');
+        answered(&mut pair, "begin", "BEGIN", b'T');
         assert!(!is_parsed(&mut pair, "c"));
-        says(&mut pair, "...", tag, b'T');
+        answered(&mut pair, "...", tag, b'T');
         assert!(is_parsed(&mut pair, "d"), "{tag}");
         assert!(!is_parsed(&mut pair, "e"));
-        says(&mut pair, "rollback", "ROLLBACK", b'I');
+        answered(&mut pair, "rollback", "ROLLBACK", b'I');
         assert!(is_parsed(&mut pair, "f"), "what was changed is as before {tag}");
         assert!(!is_parsed(&mut pair, "g"));
-        says(&mut pair, "commit", "COMMIT", b'I');
+        answered(&mut pair, "commit", "COMMIT", b'I');
         assert!(!is_parsed(&mut pair, "h"));
     }
 }

@@ -254,7 +254,7 @@ impl Startup {
             }
             (authentication::SASL_FINAL, StartupState::Scram(scram)) => {
                 scram.finish(body.rest()).map_err(|e| {
-                    Fatal::peer(format!("the server could not prove that it knows the password (SCRAM): {e}"))
+                    Fatal::peer(format!("the server could not prove that it has the password (SCRAM): {e}"))
                 })?;
                 self.state = StartupState::ScramFinal;
             }

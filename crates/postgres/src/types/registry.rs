@@ -105,7 +105,7 @@ impl TypeRegistry {
         builtin::kind(oid).or_else(|| self.types.get(&oid).map(|t| t.kind.clone())).unwrap_or(TypeKind::Unknown)
     }
 
-    /// Returns true if values of such a type are received as text because the program wants it.
+    /// Returns true if values of such a type are received as text because the program asked for it.
     pub(super) fn is_read_as_text(&self, scalar: Scalar) -> bool {
         self.extensions_as_text && extension::is_structured(scalar)
     }

@@ -1,6 +1,6 @@
 """The floor: a null client that sends the same bytes, prepared in advance, and decodes nothing of the replies.
 
-It knows from a first, untimed run how many bytes will come back, and then only counts. What it takes is what the
+A first, untimed run shows how many bytes will come back; after it they are only counted. What it takes is what the
 server and the socket take; no driver can be faster.
 """
 

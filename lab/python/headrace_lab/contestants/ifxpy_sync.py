@@ -1,7 +1,7 @@
 """IfxPy: IBM's C driver, on IBM's ODBC libraries.
 
 It installs on few interpreters, so HEADRACE_IFXPY_PYTHON names one that has it, and headrace-lab;
-the libraries are found by CSDK_HOME or INFORMIXDIR. It knows genuine servers only: the test server does not understand
+the libraries are found by CSDK_HOME or INFORMIXDIR. It connects to genuine servers only: the test server does not have
 the login of IBM's C clients.
 """
 

@@ -28,8 +28,8 @@ def page(runs: Sequence[RunResult]) -> str:
         *(f"<p>{html.escape(text)}</p>" for text in circumstances(runs)),
         "<p><i>Database waits</i> is the share of time in which the server's thread slept: for its client, a disk or a "
         "lock. <i>Unfed</i> is the share in which it had answered everything and the client had not sent the next, as "
-        "far as the client knows. <i>To pregen</i> is the rate as a part of that with all rows made beforehand, by the "
-        "same driver. Times are response times: from when an operation was due. CPU is per row, or per query.</p>",
+        "far as the client can see. <i>To pregen</i> is the rate as a part of that with all rows made beforehand, by "
+        "the same driver. Times are response times: from when an operation was due. CPU is per row, or per query.</p>",
         *(f"<p class='bad'>{html.escape(text)}</p>" for text in troubles(runs)),
         *(f"<p>{html.escape(text)}</p>" for text in unproven(runs)),
     ]

@@ -76,7 +76,7 @@ class Second:
         self.asleep = 0
 
     def shares(self) -> dict[str, float | None]:
-        """How long the database waited: for what it slept, and for what the client knows it to have had nothing."""
+        """How long the database waited: the time it slept, or had nothing to do as far as the client can see."""
         return shares([self])
 
 

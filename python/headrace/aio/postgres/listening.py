@@ -25,7 +25,7 @@ class AsyncListener:
 
     If the connection was lost it is opened again, and has the same subscriptions; the iteration then has a
     :class:`headrace.types.Missed` before the next notification, because PostgreSQL keeps no notifications for those who
-    are away: what the program knows by notifications is to be read again. It is for one task at a time.
+    are away: what the program has learnt from notifications is to be read again. It is for one task at a time.
     """
 
     def __init__(

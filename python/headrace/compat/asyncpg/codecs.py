@@ -146,7 +146,7 @@ class Codecs:
     def encoded(self, oids: Sequence[int], row: Sequence[Any]) -> tuple[Any, ...]:
         """A row of arguments, as the encoders make them."""
         if len(oids) != len(row):
-            return tuple(row)  # the engine says what is wrong
+            return tuple(row)  # the engine raises what is wrong
         pairs = enumerate(zip(oids, row, strict=True), 1)
         return tuple(self._argument(number, oid, value) for number, (oid, value) in pairs)
 

@@ -100,7 +100,7 @@ class PostgresLogMessage(PostgresMessage):
 
 
 class InterfaceMessage:
-    """What the driver itself says, with a detail and a hint."""
+    """An error of the driver itself, with a detail and a hint."""
 
     detail: str | None
     hint: str | None
@@ -286,7 +286,7 @@ def translated(error: errors.Error, query: str | None = None, args: Sequence[Any
     Args:
         error: what headrace has raised.
         query: the statement, if there is one.
-        args: its arguments: an error about one of them says which.
+        args: its arguments: an error about one of them names it.
     """
     if error.severity is not None:
         made = _of_server(error, query, args)

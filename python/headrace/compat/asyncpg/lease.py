@@ -31,7 +31,7 @@ class PoolConnectionProxy:
     def __getattr__(self, name: str) -> Any:
         con = self._con
         if con is None:
-            # A method that says so where it is called, as it may be looked up long before.
+            # A method that raises where it is called, as it may be looked up long before.
             if callable(getattr(Connection, name, None)):
                 raise InterfaceError(f"cannot call Connection.{name}(): connection has been released back to the pool")
             raise AttributeError(name)
@@ -106,7 +106,7 @@ class PoolConnectionHolder:
             try:
                 await self._pool._setup(proxy)
             except BaseException as error:
-                # Nobody knows what it has done to the session.
+                # What it has done to the session is not known.
                 self._proxy = None
                 try:
                     if isinstance(error, Exception):

@@ -16,7 +16,7 @@ from .record import Record
 
 Hook = Callable[[Any], Awaitable[Any]]
 CLOSE_WARNING_SECONDS: Final = 60
-"""After so long a close that waits for borrowers says so."""
+"""After so long a close that waits for borrowers logs a warning."""
 
 
 FIRST_PAUSE_SECONDS: Final = 0.1

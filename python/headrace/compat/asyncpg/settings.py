@@ -17,7 +17,7 @@ _URL_ONLY: Final = {"user": "user", "password": "password", "host": "host", "por
 
 
 def _dsn(dsn: str) -> tuple[str, dict[str, str], dict[str, str]]:
-    """A URL without what its query says; the settings in its query; and the settings of the session there, which are
+    """A URL without its query; the settings in its query; and the settings of the session there, which are
     all that are none of the connection."""
     parts = urllib.parse.urlsplit(dsn)
     if parts.scheme not in _SCHEMES:

@@ -27,7 +27,7 @@ T = TypeVar("T")
 MAX_ARGUMENTS: Final = 32_767
 """Arguments of a statement, at most (asyncpg; the protocol has twice as many)."""
 MAX_SHAPES: Final = 1000
-"""Statements of which a connection knows the columns, at most."""
+"""Statements whose columns a connection keeps, at most."""
 
 
 class LoggedQuery(NamedTuple):
@@ -168,7 +168,7 @@ class Statements:
         return [self._codecs.encoded(oids, row) for row in rows]
 
     async def _parameter_types(self, query: str, timeout: float | None) -> tuple[int, ...]:
-        """The oids of a statement's parameters. The session knows those of the statements that it has prepared."""
+        """The oids of a statement's parameters. The session keeps those of the statements that it has prepared."""
         known = self._codecs.parameters.get(query)
         if known is None:
             core = self._core

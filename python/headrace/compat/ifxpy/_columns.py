@@ -1,5 +1,5 @@
-"""What ODBC says of a column: the numbers of "Informix SQL data types" and of "ODBC SQL data types", IBM Informix ODBC
-Driver Programmer's Manual, which IfxPy hands on."""
+"""A column as ODBC describes it: the numbers of "Informix SQL data types" and of "ODBC SQL data types", IBM Informix
+ODBC Driver Programmer's Manual, which IfxPy hands on."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ class Described:
 
 
 def described(name: str, declared: str, nullable: bool | None, size: int | None) -> Described:
-    """What ODBC says of a column.
+    """A column as ODBC describes it.
 
     Args:
         name: of the column.

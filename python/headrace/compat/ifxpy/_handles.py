@@ -112,7 +112,7 @@ class IFXStatement:
             self.count = len(self._all)
 
     def _executed(self, values: list[Any]) -> informix.Cursor[Any]:
-        """Executes it. Bytes and text for a column of large objects become an object: the driver says which do,
+        """Executes it. Bytes and text for a column of large objects become an object: the driver reports which do,
         before anything is sent."""
         driver = self.connection.driver
         while True:

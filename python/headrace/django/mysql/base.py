@@ -139,7 +139,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def _connect(*arguments: Any, **params: Any) -> PooledConnection:
-    """A connection for the pool, in autocommit: Django sets what it wants on each that it is lent."""
+    """A connection for the pool, in autocommit: Django makes its settings on each that it is lent."""
     connection = PooledConnection(**{**params, "autocommit": True})
     if connection.encoders.get(bytes) is bytes:
         connection.encoders.pop(bytes)

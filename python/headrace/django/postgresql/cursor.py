@@ -157,7 +157,7 @@ class Cursor(_AsDjangoHasIt, postgres.Cursor[R]):
         if params is None and self._is_several(text):
             self._check()
             self._script(text)
-            # The last result is the statement's, as with the drivers that Django knows.
+            # The last result is the statement's, as with the drivers that Django supports.
             while self._more:
                 self._next_set()
             return self

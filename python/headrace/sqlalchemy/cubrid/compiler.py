@@ -83,7 +83,7 @@ class CubridCompiler(compiler.SQLCompiler):
     def for_update_clause(self, select: Any, **keywords: Any) -> str:
         wanted = select._for_update_arg
         if wanted.nowait or wanted.skip_locked:
-            raise exc.CompileError("CUBRID waits for locks as lock_timeout of the connection says")
+            raise exc.CompileError("CUBRID waits for locks by lock_timeout of the connection")
         return "" if wanted.read else " FOR UPDATE"
 
     def visit_sequence(self, sequence: Any, **keywords: Any) -> str:

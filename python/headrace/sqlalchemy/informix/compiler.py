@@ -114,7 +114,7 @@ class InformixCompiler(compiler.SQLCompiler):
     def for_update_clause(self, select: Any, **keywords: Any) -> str:
         wanted = select._for_update_arg
         if wanted.nowait or wanted.skip_locked:
-            raise exc.CompileError("Informix waits for locks as SET LOCK MODE says: set lock_wait of the connection")
+            raise exc.CompileError("Informix waits for locks by SET LOCK MODE: set lock_wait of the connection")
         if wanted.read:
             # Isolation levels lock rows for reading, not statements.
             return ""

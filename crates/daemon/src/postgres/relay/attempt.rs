@@ -7,10 +7,10 @@
 //! it was executed, and nothing of it was answered; then it is passed on again, and the text is parsed.
 //!
 //! The group has to have been received as a whole, and to be about nothing but this statement, which changes nothing of
-//! what the daemon knows of a session ([`whole_group`]): then what is undone is what any error undoes. Nothing after it
-//! is passed on before the server has described the statement.
+//! what the daemon tracks of a session ([`whole_group`]): then what is undone is what any error undoes. Nothing after
+//! it is passed on before the server has described the statement.
 //!
-//! An error that says nothing of the statement (a cancelled query, a lock that was not available) is the client's.
+//! An error that is not about the statement (a cancelled query, a lock that was not available) is the client's.
 //!
 //! Not in the table: a group whose Parse and Describe are to be answered before the client goes on, as one with Flush
 //! is. It would have to be told what was never asked for. Nor one with Close, which ends a statement or portal that would
@@ -96,7 +96,7 @@ impl Attempt {
         matches!(self, Self::Asked(_))
     }
 
-    /// Returns true if what comes after the group waits for what the server says.
+    /// Returns true if what comes after the group waits for the server's answer.
     pub fn is_undecided(&self) -> bool {
         matches!(self, Self::Asked(_) | Self::Refused(_))
     }
@@ -173,7 +173,7 @@ pub(super) fn whole_group<'a>(received: &'a [u8], name: &[u8]) -> Option<&'a [u8
     None
 }
 
-/// Returns true if a text changes nothing that the daemon knows of a session.
+/// Returns true if a text changes nothing that the daemon tracks of a session.
 pub(super) fn is_plain(facts: &Facts) -> bool {
     facts.session_state.is_none() && facts.effects == Effects::default()
 }

@@ -37,8 +37,8 @@ pub(super) fn outdated(body: &[u8]) -> Result<Option<Vec<u8>>, Fatal> {
     Ok(is_its_own.then(|| fields.to_vec()))
 }
 
-/// Returns true if an error with which the server answers Describe says that a statement does not fit, or is not there.
-/// Others say nothing of it: those of a rollback, of resources, of a lock, of an operator (or who has cancelled the request),
+/// Returns true if an error with which the server answers Describe means that a statement does not fit, or does not
+/// exist. Others are not about it: those of a rollback, of resources, of a lock, of an operator (or who has cancelled the request),
 /// of the system (manual, "PostgreSQL Error Codes"), and those with which the session ends. An internal error does: it is
 /// that of a type which is not there any more, and one of the text itself comes back from its Parse.
 pub(super) fn is_of_the_statement(error: &ServerError) -> bool {

@@ -16,8 +16,8 @@ pub struct InFlight {
     pub replies: Replies,
     /// Statements whose Parse or Close was not answered, the group of the last one, and how many there are.
     altered: ById<(u64, usize)>,
-    /// Statements whose Parse was answered since the last ReadyForQuery: only before the next one the server says by which
-    /// settings it has read them.
+    /// Statements whose Parse was answered since the last ReadyForQuery: only before the next one the server reports
+    /// by which settings it has read them.
     parsed: Parsed,
     /// The portals that are bound.
     pub portals: Portals,
