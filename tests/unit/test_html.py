@@ -21,3 +21,15 @@ def test_long_values_and_wide_rows_are_cut() -> None:
     assert made.count("<th>") == made.count("<td>") == COLUMNS
     assert f"the first {COLUMNS} of {COLUMNS + 2} columns" in made
     assert "…" in table([("l", "int4[]")], [([0] * 10**6,)], "")
+
+
+class Hostile:
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def test_a_value_without_a_text_leaves_the_others_shown() -> None:
+    shown = table([("a", "text"), ("b", "text")], [(Hostile(), "<x>"), (10**5000, [Hostile()] * 300)], "2 rows")
+    assert "&lt;Hostile, whose str() raises RuntimeError&gt;" in shown
+    assert "<td>&lt;x&gt;</td>" in shown
+    assert "2 rows" in shown

@@ -40,6 +40,14 @@ def _cell(value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
+    try:
+        return _shortened(value)
+    except Exception as error:
+        # A notebook shows the other values.
+        return f"<{type(value).__name__}, whose str() raises {type(error).__name__}>"
+
+
+def _shortened(value: Any) -> str:
     # Of what is long only a part is made text of.
     if type(value) in (str, bytes, list, tuple) and len(value) > CHARACTERS:
         return str(value[:CHARACTERS])[:CHARACTERS] + "…"
