@@ -499,18 +499,19 @@ class Multirange(Sequence[Range[T]], Generic[T]):
 
 @dataclass(frozen=True)
 class Json:
-    """Sends a value as ``json``. ``dumps_with`` converts it to text; by default :func:`json.dumps`."""
+    """Sends a value as ``json``. ``dumps_with`` converts it to text; None for the connection's ``json_dumps``, or
+    :func:`json.dumps` if it has none."""
 
     value: Any
-    dumps_with: Callable[[Any], str | bytes] = json.dumps
+    dumps_with: Callable[[Any], str | bytes] | None = None
 
     def dumps(self) -> str | bytes:
-        """Returns the JSON text of the value.
+        """Returns the JSON text of the value, by :func:`json.dumps` if it has no ``dumps_with``.
 
         Returns:
             The text.
         """
-        return self.dumps_with(self.value)
+        return (json.dumps if self.dumps_with is None else self.dumps_with)(self.value)
 
 
 class Jsonb(Json):

@@ -13,7 +13,7 @@ import pytest
 
 import headrace
 import headrace.types
-from headrace.types import Json
+from headrace.types import Json, Jsonb
 from servers import Database
 
 
@@ -46,8 +46,9 @@ def test_a_connection_has_its_own(place: tuple[Database, str, str]) -> None:
         conn.execute(insert, ({"n": 1},))
         conn.execute(insert, (Json([2]),))
         conn.execute(insert, (Json({"n": 3}, lambda _: '{"own": 3}'),))
+        conn.execute(insert, (Jsonb({"n": 4}, json.dumps),))
         found = [row[0] for row in conn.fetch(query)]
-        assert found == [{"dumped": {"n": 1}}, {"dumped": [2]}, {"own": 3}]
+        assert found == [{"dumped": {"n": 1}}, {"dumped": [2]}, {"own": 3}, {"n": 4}]
         assert {type(each) for each in found} == {Document}
         conn.register_json()
         assert {type(row[0]) for row in conn.fetch(query)} == {dict}

@@ -11,7 +11,7 @@ import pytest
 
 import headrace.aio
 import headrace.types
-from headrace.types import Json
+from headrace.types import Json, Jsonb
 from servers import Database
 
 
@@ -44,8 +44,9 @@ async def test_a_connection_has_its_own(place: tuple[Database, str, str]) -> Non
         await aconn.execute(insert, ({"n": 1},))
         await aconn.execute(insert, (Json([2]),))
         await aconn.execute(insert, (Json({"n": 3}, lambda _: '{"own": 3}'),))
+        await aconn.execute(insert, (Jsonb({"n": 4}, json.dumps),))
         found = [row[0] for row in await aconn.fetch(query)]
-        assert found == [{"dumped": {"n": 1}}, {"dumped": [2]}, {"own": 3}]
+        assert found == [{"dumped": {"n": 1}}, {"dumped": [2]}, {"own": 3}, {"n": 4}]
         assert {type(each) for each in found} == {Document}
         aconn.register_json()
         assert {type(row[0]) for row in await aconn.fetch(query)} == {dict}

@@ -213,9 +213,9 @@ impl<'a> PyValue<'a> {
     #[cold]
     fn not_json(&self, wrapped: bool, error: PyErr) -> ClientError {
         let py = self.py();
-        let is_ours = !wrapped
-            || globals(py)
-                .is_ok_and(|g| self.value.getattr("dumps_with").is_ok_and(|own| own.is(g.json_dumps.bind(py))));
+        let is_plain =
+            |own: &Bound<'_, PyAny>| own.is_none() || globals(py).is_ok_and(|g| own.is(g.json_dumps.bind(py)));
+        let is_ours = !wrapped || self.value.getattr("dumps_with").is_ok_and(|own| is_plain(&own));
         if is_ours && (error.is_instance_of::<PyValueError>(py) || error.is_instance_of::<PyRecursionError>(py)) {
             let class = type_name(&self.value);
             let message = format!("a value of type {class} cannot be sent as JSON: {}", error.value(py));
@@ -522,7 +522,7 @@ impl Value for PyValue<'_> {
             None if wrapped => self.value.call_method0("dumps"),
             None => g.json_dumps.bind(self.py()).call1((&self.value,)),
             // What a wrapper was not given one of its own for.
-            Some(dumps) if wrapped => match self.value.getattr("dumps_with")?.is(g.json_dumps.bind(self.py())) {
+            Some(dumps) if wrapped => match self.value.getattr("dumps_with")?.is_none() {
                 true => dumps.call1((self.value.getattr("value")?,)),
                 false => self.value.call_method0("dumps"),
             },

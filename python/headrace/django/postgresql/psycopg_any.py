@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import enum
 import ipaddress
-import json
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -40,7 +39,7 @@ class Jsonb(types.Jsonb):
     """A value for ``jsonb``, with the encoder of its field."""
 
     def __init__(self, value: Any, dumps: Callable[[Any], str | bytes] | None = None) -> None:
-        super().__init__(value, dumps or json.dumps)
+        super().__init__(value, dumps)
 
     @property
     def obj(self) -> Any:
