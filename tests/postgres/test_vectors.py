@@ -192,6 +192,30 @@ def test_arrays_of_numpy_are_vectors(conn: Any) -> None:
     conn.executemany("insert into embedded values ($1, $2, $3)", [(4, *rows[2][:2])])
 
 
+def test_what_is_registered_for_rows_leaves_arrow_and_scripts_as_they_are(conn: Any, url: str, adbc_dbapi: Any) -> None:
+    conn.execute("insert into embedded values (1, '[1,2.5,-3]', '[1,2]'), (2, null, null)")
+    sql = "select v, h, array[v] as many, row(v) as r, '{1:1}/3'::sparsevec as s from embedded order by id"
+    plain = conn.fetch_arrow_table(sql)
+    conn.register_vector()
+    for _ in range(2):
+        assert conn.fetch_arrow_table(sql) == plain
+    script = conn.executescript("select v, h, array[v] from embedded order by id")
+    first, second = script.fetchall()
+    assert (first[0].tolist(), first[1].tolist(), first[2][0].tolist()) == ([1, 2.5, -3], [1, 2], [1, 2.5, -3])
+    assert (first[0].dtype, first[1].dtype) == (numpy.dtype("float32"), numpy.dtype("float16"))
+    assert second == (None, None, [None])
+
+
+def test_a_vector_in_a_record_is_what_it_is_in_a_column(url: str, conn: Any) -> None:
+    conn.execute("insert into embedded values (1, '[1,2.5,-3]', '[1,2]')")
+    with headrace.connect(url, autocommit=True) as fresh:
+        sql = "update embedded set id = id + 1 returning row(v, h, id)"
+        assert fresh.fetchval(sql) == ([1, 2.5, -3], [1, 2], 2)
+        fresh.register_vector()
+        found = fresh.fetchval(sql)
+        assert [found[0].tolist(), found[1].tolist(), found[2]] == [[1, 2.5, -3], [1, 2], 3]
+
+
 def test_a_connection_may_have_the_servers_text(conn: Any, url: str) -> None:
     conn.execute("insert into embedded values (1, '[1,2,3]', '[1,2]')")
     with headrace.connect(url, extension_types="text") as plain:

@@ -246,6 +246,9 @@ macro_rules! pass {
 
 /// For the parts of nested values.
 impl Sink for Builder {
+    fn takes_custom(&self) -> bool {
+        false
+    }
     pass! {
         begin_row(columns: usize);
         end_row();

@@ -183,6 +183,9 @@ macro_rules! pass {
 }
 
 impl<B: Build> Sink for Flat<B> {
+    fn takes_custom(&self) -> bool {
+        false
+    }
     fn begin_row(&mut self, _: usize) {}
     fn end_row(&mut self) {}
     #[inline]

@@ -248,6 +248,9 @@ macro_rules! pass {
 }
 
 impl Sink for Nested {
+    fn takes_custom(&self) -> bool {
+        false
+    }
     fn begin_row(&mut self, _: usize) {}
     fn end_row(&mut self) {}
     fn null(&mut self) {

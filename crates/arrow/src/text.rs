@@ -168,6 +168,9 @@ macro_rules! show {
 }
 
 impl Sink for Rendered {
+    fn takes_custom(&self) -> bool {
+        false
+    }
     fn begin_row(&mut self, _: usize) {}
     fn end_row(&mut self) {}
     fn null(&mut self) {

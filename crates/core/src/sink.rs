@@ -167,6 +167,11 @@ pub trait Sink {
     fn bits(&mut self, bits: usize, bytes: &[u8]);
     /// A value of a type that the user registered (`type_id` is the protocol's own number for it), as received.
     fn custom(&mut self, type_id: u32, binary: bool, bytes: &[u8]);
+    /// Returns true if such values are passed to [`Sink::custom`]. If not, one whose type is known is decoded as if it were
+    /// not registered: the registration makes objects, and the sink has none.
+    fn takes_custom(&self) -> bool {
+        true
+    }
     /// A container of `len` items begins.
     fn begin(&mut self, container: Container, len: usize);
     /// The innermost container has all its items.

@@ -18,7 +18,7 @@ use super::{Machine, PgHandler};
 use crate::messages::backend::{self, Field, header};
 use crate::messages::frontend;
 use crate::messages::tag::backend as tag;
-use crate::types::{self, Decoder, Oid, TypeRegistry};
+use crate::types::{self, Decoder, Oid, TypeRegistry, oid};
 use headrace_core::protocol::Summary;
 use headrace_core::{Fatal, Mismatch, Room, Session, WriteBuffer};
 use std::collections::VecDeque;
@@ -31,8 +31,10 @@ pub(super) struct Deferred {
     messages: Vec<u8>,
     /// The columns of each.
     results: VecDeque<Known>,
-    /// The types to look up.
+    /// The types of columns to look up.
     oids: Vec<Oid>,
+    /// Those that values contain.
+    inside: Vec<Oid>,
 }
 
 /// The registry when a result came.
@@ -42,6 +44,8 @@ struct Known {
     registry: TypeRegistry,
     /// The number of type alterations by the session at that time.
     alterations: u64,
+    /// The response handler has rows of it already.
+    is_begun: bool,
 }
 
 impl Deferred {
@@ -53,7 +57,7 @@ impl Deferred {
     /// Results from here on have these columns.
     fn describe(&mut self, columns: &Columns, registry: TypeRegistry, alterations: u64) {
         self.keep(tag::ROW_DESCRIPTION, &[]);
-        self.results.push_back(Known { fields: columns.fields.clone(), registry, alterations });
+        self.results.push_back(Known { fields: columns.fields.clone(), registry, alterations, is_begun: false });
         self.oids.extend(&columns.unsure);
     }
 
@@ -62,6 +66,40 @@ impl Deferred {
         if let Some(Known { registry, alterations, .. }) = self.results.back().cloned() {
             self.describe(columns, registry, alterations);
         }
+    }
+
+    /// Adds the types that the values of the rows contain, and that are not known, to those that are looked up; returns
+    /// true if there are any that were not among them.
+    fn add_unknown_inside(&mut self, registry: &TypeRegistry) -> bool {
+        let (mut rest, mut found) = (&self.messages[..], Vec::new());
+        let mut results = self.results.iter();
+        let mut columns = None;
+        while let Ok(Some((tag, total))) = header(rest) {
+            let (message, after) = rest.split_at(total);
+            match (tag, &columns) {
+                (tag::ROW_DESCRIPTION, _) => {
+                    columns = results.next().map(|known| Columns::as_sent(registry, known.fields.clone()));
+                }
+                (tag::DATA_ROW, Some(columns)) => columns.unknown_inside(registry, &message[5..], &mut found),
+                _ => {}
+            }
+            rest = after;
+        }
+        found.retain(|oid| !self.oids.contains(oid) && !self.inside.contains(oid));
+        found.sort_unstable();
+        found.dedup();
+        self.inside.extend(&found);
+        !found.is_empty()
+    }
+
+    /// The query for its types. A composite type that was altered since the transaction's snapshot matters only to values
+    /// in text form: those in binary form contain the types that they have.
+    fn query(&mut self) -> String {
+        // Another request may have looked up what values contain: no type has the number 0.
+        let mut oids = [&[oid::UNSPECIFIED][..], &self.oids, &self.inside].concat();
+        oids.sort_unstable();
+        oids.dedup();
+        if self.oids.is_empty() { types::introspection_query(&oids) } else { types::introspection_query_after(&oids) }
     }
 }
 
@@ -88,14 +126,25 @@ impl<H: PgHandler> Machine<H> {
         Ok(())
     }
 
-    /// The first request's rows have these columns, which have to be looked up.
-    pub(super) fn defer_rows(&mut self, columns: Arc<Columns>) {
-        let Some(pending) = self.queue.first_mut().filter(|pending| pending.can_be_deferred()) else { return };
-        pending.answer.deferred.get_or_insert_default().describe(
-            &columns,
-            self.registry.clone(),
-            self.counted.alterations,
-        );
+    /// The first request's rows, which `unread` begins with, have columns that have to be looked up, or values that
+    /// contain the numbers of types: the rows are deferred if types are not known.
+    pub(super) fn defer_unknown(&mut self, unread: &[u8]) -> Result<(), Fatal> {
+        let Some(pending) = self.queue.first_mut().filter(|pending| pending.can_be_deferred()) else { return Ok(()) };
+        let Answer { columns: Some(columns), deferred, rows, .. } = &mut pending.answer else { return Ok(()) };
+        let is_inside = columns.unsure.is_empty();
+        if is_inside && !DataRows::new(columns, unread).has_unknown_inside(&self.registry)? {
+            // A statement's plan knows the types that were known when it was made.
+            if let Some(renewed) = columns.renewed(&self.registry) {
+                *columns = Arc::new(renewed);
+            }
+            return Ok(());
+        }
+        let deferred = deferred.get_or_insert_default();
+        deferred.describe(columns, self.registry.clone(), self.counted.alterations);
+        if let Some(known) = deferred.results.back_mut() {
+            known.is_begun = is_inside && *rows > 0;
+        }
+        Ok(())
     }
 
     /// A COPY out of the server has ended. Its rows were decoded as they came, with the types that were looked up
@@ -148,10 +197,9 @@ impl<H: PgHandler> Machine<H> {
         let PendingRequest { request, work: Work::Decode(deferred) | Work::Check(deferred), .. } = pending else {
             return;
         };
-        deferred.oids.sort_unstable();
-        deferred.oids.dedup();
+        deferred.add_unknown_inside(&self.registry);
         let out = write_buffer.tail();
-        frontend::parse(out, "", &types::introspection_query_after(&deferred.oids), &[]);
+        frontend::parse(out, "", &deferred.query(), &[]);
         frontend::bind_empty(out, "", "");
         frontend::execute(out, "", 0);
         if request.syncs() {
@@ -160,6 +208,7 @@ impl<H: PgHandler> Machine<H> {
             frontend::flush(out);
         }
         self.registry.mark_requested(&deferred.oids);
+        self.registry.mark_requested(&deferred.inside);
         pending.go(RequestEvent::StartLookUp, Stage::LookingUp { rows: Vec::new() });
     }
 
@@ -193,8 +242,25 @@ impl<H: PgHandler> Machine<H> {
             }
             pending.work = Work::Nothing;
         }
+        if self.is_more_inside()? {
+            return self.after_result(cx);
+        }
         self.decode_deferred(cx)?;
         self.after_result(cx)
+    }
+
+    /// Returns true if values of the first request contain types that are not known, now that their own are: they are
+    /// looked up next.
+    fn is_more_inside(&mut self) -> Result<bool, Fatal> {
+        let registry = self.registry.clone();
+        let PendingRequest { work, answer, .. } = self.front("CommandComplete")?;
+        let Work::Decode(deferred) = work else { return Ok(false) };
+        if !deferred.add_unknown_inside(&registry) {
+            return Ok(false);
+        }
+        answer.deferred = Some(std::mem::take(deferred));
+        *work = Work::Nothing;
+        Ok(true)
     }
 
     /// Decodes the deferred messages of the first request.
@@ -215,8 +281,11 @@ impl<H: PgHandler> Machine<H> {
                 tag::ROW_DESCRIPTION => {
                     let Some(known) = deferred.results.pop_front() else { return Ok(()) };
                     registry.date_order = known.registry.date_order;
-                    let described = known.columns(&registry, alterations);
-                    handler.columns(cx, columns.insert(Arc::new(described)));
+                    let is_begun = known.is_begun;
+                    let described = columns.insert(Arc::new(known.columns(&registry, alterations)));
+                    if !is_begun {
+                        handler.columns(cx, described);
+                    }
                 }
                 tag::DATA_ROW => {
                     let Some(columns) = &columns else { return Ok(()) };

@@ -99,9 +99,8 @@ impl<H: PgHandler> Machine<H> {
         let Some(columns) = columns else {
             return Err(Fatal::peer("the server sent DataRow without RowDescription"));
         };
-        if pending.answer.deferred.is_none() && !columns.unsure.is_empty() {
-            let columns = columns.clone();
-            self.defer_rows(columns);
+        if pending.answer.deferred.is_none() && (!columns.unsure.is_empty() || columns.names_types()) {
+            self.defer_unknown(unread)?;
         }
         let pending = self.front("DataRow")?;
         let Some(columns) = &pending.answer.columns else { return Ok(0) };

@@ -3,7 +3,7 @@
 use super::statement::Columns;
 use crate::messages::backend::header;
 use crate::messages::tag::backend as tag;
-use crate::types::{decode_row, find_cells};
+use crate::types::{TypeRegistry, decode_row, find_cells};
 use headrace_core::run::{ColumnSink, Grid, Run};
 use headrace_core::{Fatal, Sink};
 
@@ -36,6 +36,17 @@ impl<'a> DataRows<'a> {
     fn skip(&mut self) -> Result<(), Fatal> {
         while self.next()?.is_some() {}
         Ok(())
+    }
+
+    /// Returns true if values of the rows contain types that are not known.
+    pub(super) fn has_unknown_inside(mut self, registry: &TypeRegistry) -> Result<bool, Fatal> {
+        let mut found = Vec::new();
+        while found.is_empty()
+            && let Some(body) = self.next()?
+        {
+            self.columns.unknown_inside(registry, body, &mut found);
+        }
+        Ok(!found.is_empty())
     }
 
     /// The numbers of bytes and rows in the run, taken or not.

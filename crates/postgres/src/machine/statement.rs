@@ -68,6 +68,25 @@ pub struct Columns {
     /// Types of columns that have to be looked up before their values can be decoded, each time: of those in text form
     /// composite types, whose text does not contain the types of their attributes, and in either form unknown types.
     pub(super) unsure: Vec<Oid>,
+    /// The columns whose values contain the numbers of types, if there are any.
+    naming: Option<Box<Naming>>,
+}
+
+/// Columns in binary form whose values contain the numbers of types, such as records.
+#[derive(Debug)]
+struct Naming {
+    /// The number of each column, and its type.
+    columns: Vec<(usize, Oid)>,
+    /// The types that their decoders know.
+    registry: TypeRegistry,
+}
+
+impl Naming {
+    fn new(registry: &TypeRegistry, fields: &[Field]) -> Option<Box<Self>> {
+        let binary = fields.iter().map(|field| field.type_oid).enumerate().filter(|(at, _)| fields[*at].format != 0);
+        let columns: Vec<_> = binary.filter(|(_, oid)| registry.names_types(*oid)).collect();
+        (!columns.is_empty()).then(|| Box::new(Self { columns, registry: registry.clone() }))
+    }
 }
 
 impl Columns {
@@ -93,7 +112,8 @@ impl Columns {
                 formats.extend_from_slice(&[0, u8::from(format == Format::Binary)]);
             }
         }
-        Self { described: types::columns(registry, &fields), fields, decoders, formats, unsure }
+        let naming = Naming::new(registry, &fields);
+        Self { described: types::columns(registry, &fields), fields, decoders, formats, unsure, naming }
     }
 
     /// Plans for a result whose formats the server reports: those of the simple protocol, and those of a portal.
@@ -108,7 +128,8 @@ impl Columns {
         let mut unsure = registry.unsure(&text_oids(&fields));
         let binary = fields.iter().filter(|field| field.format != 0).map(|field| field.type_oid);
         unsure.extend(binary.filter(|oid| !registry.knows(*oid)));
-        Self { described: types::columns(registry, &fields), fields, decoders, formats: vec![0, 0], unsure }
+        let naming = Naming::new(registry, &fields);
+        Self { described: types::columns(registry, &fields), fields, decoders, formats: vec![0, 0], unsure, naming }
     }
 
     /// Plans for a result that is text whatever its types are.
@@ -120,7 +141,26 @@ impl Columns {
     /// Columns that nothing is known of but their description.
     pub(super) fn undecoded(registry: &TypeRegistry, fields: Vec<Field>) -> Self {
         let described = types::columns(registry, &fields);
-        Self { described, fields, decoders: Vec::new(), formats: Vec::new(), unsure: Vec::new() }
+        Self { described, fields, decoders: Vec::new(), formats: Vec::new(), unsure: Vec::new(), naming: None }
+    }
+
+    /// Returns true if values of a column contain the numbers of types.
+    #[inline]
+    pub(super) fn names_types(&self) -> bool {
+        self.naming.is_some()
+    }
+
+    /// Adds the types to `found` that the values of a row, the body of a DataRow, contain and that are not known.
+    pub(super) fn unknown_inside(&self, registry: &TypeRegistry, body: &[u8], found: &mut Vec<Oid>) {
+        if let Some(naming) = &self.naming {
+            registry.unknown_in_row(&naming.columns, body, found);
+        }
+    }
+
+    /// The same columns with the types that are known now, if their decoders know others.
+    pub(super) fn renewed(&self, registry: &TypeRegistry) -> Option<Self> {
+        let is_outdated = self.naming.as_ref().is_some_and(|naming| !naming.registry.is_as(registry));
+        is_outdated.then(|| Self::as_sent(registry, self.fields.clone()))
     }
 
     /// The same as [`Self::formats`], with a code for each column: the server refuses them, before it executes anything,

@@ -1,6 +1,7 @@
 //! The properties of a column by its type, in the form of [`headrace_core::column`].
 
 use super::builtin::{self, Scalar};
+use super::decode::Decoder;
 use super::registry::{self, Attribute, TypeRegistry};
 use super::{Oid, oid};
 use crate::limits;
@@ -63,7 +64,7 @@ pub fn kinds(registry: &TypeRegistry, oids: &[Oid]) -> Vec<ColumnKind> {
 
 /// The properties of a value of the type; it is inside `depth` other types.
 fn kind(registry: &TypeRegistry, oid: u32, modifier: i32, depth: usize) -> ColumnKind {
-    if registry.custom(oid).is_some() {
+    if !Decoder::is_plain(registry, oid, depth) {
         return ColumnKind::Other(registry.name(oid).into());
     }
     if depth > limits::NESTING {
@@ -246,7 +247,8 @@ mod tests {
         add(20_009, "cheap", registry::TypeKind::Domain { base: 20_006, modifier: -1 });
         add(20_010, "vector", registry::TypeKind::Scalar(Scalar::Vector));
         add(20_011, "hstore", registry::TypeKind::Scalar(Scalar::Hstore));
-        registry.set_custom([(25, false)].into());
+        // A loader of the user's own changes nothing, unless it needs a binary form that has no decoder here.
+        registry.set_custom([(25, false), (3614, true), (20_010, true), (20_011, true)].into());
         let pair = ColumnKind::Record([("a".into(), INT), ("b".into(), ColumnKind::Text)].into());
         let price = ColumnKind::Decimal { precision: Some(10), scale: Some(2) };
         let cost = ColumnKind::List(price.clone().into());
@@ -266,7 +268,8 @@ mod tests {
             (20_009, price),
             (20_010, ColumnKind::List(ColumnKind::Float { bits: 32 }.into())),
             (20_011, ColumnKind::Text),
-            (25, ColumnKind::Other("text".into())),
+            (25, ColumnKind::Text),
+            (3614, ColumnKind::Other("tsvector".into())),
         ] {
             assert_eq!(kind(&registry, oid, -1, 0), expected, "{oid}");
         }

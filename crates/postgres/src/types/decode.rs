@@ -4,7 +4,7 @@ use super::builtin::Scalar;
 use super::registry::{TypeKind, TypeRegistry};
 use super::scalars::scalar_value;
 use super::text::{self, Styled};
-use super::{Format, Oid, oid};
+use super::{DIMENSIONS, Format, Oid, extension, oid};
 use crate::limits;
 use headrace_core::run::{DecodeCell, Grid};
 use headrace_core::{Container, Fatal, Sink};
@@ -26,6 +26,15 @@ pub enum Decoder {
         oid: Oid,
         /// The format that the loader needs.
         binary: bool,
+        /// The decoder of the type without that loader, if there is one.
+        plain: Option<Box<Decoder>>,
+    },
+    /// The user's own loader, which needs the binary form, of a type of an extension that came as text.
+    ParseCustom {
+        /// The type.
+        oid: Oid,
+        /// How it is read without that loader.
+        scalar: Scalar,
     },
     /// An array in binary form: the type of its elements, and their decoder.
     Array(Box<ArrayPlan>),
@@ -46,7 +55,7 @@ pub enum Decoder {
     /// A composite type in text form.
     ParseComposite(Box<CompositePlan>),
     /// An anonymous record, which contains the types of its attributes.
-    Record(Box<TypeRegistry>),
+    Record(Box<RecordPlan>),
     /// A type whose binary form is unknown, but which came in that form.
     Unreadable(String),
     /// A type that came as text, of which only the binary form contains the types of its parts.
@@ -61,6 +70,14 @@ pub struct ArrayPlan {
     element: Oid,
     decoder: Decoder,
     registry: TypeRegistry,
+    depth: usize,
+}
+
+/// The decoder of a record: the types that its attributes may have.
+#[derive(Clone, Debug)]
+pub struct RecordPlan {
+    registry: TypeRegistry,
+    depth: usize,
 }
 
 /// The decoder of a composite type, as it was learnt: the type of each attribute, and its decoder.
@@ -69,11 +86,12 @@ pub struct CompositePlan {
     oid: Oid,
     attributes: Vec<(Oid, Decoder)>,
     registry: TypeRegistry,
+    depth: usize,
 }
 
 impl CompositePlan {
-    fn new(registry: &TypeRegistry, oid: Oid, attributes: Vec<(Oid, Decoder)>) -> Box<Self> {
-        Box::new(Self { oid, attributes, registry: registry.clone() })
+    fn new(registry: &TypeRegistry, oid: Oid, attributes: Vec<(Oid, Decoder)>, depth: usize) -> Box<Self> {
+        Box::new(Self { oid, attributes, registry: registry.clone(), depth })
     }
 
     /// The container that its values are.
@@ -101,11 +119,8 @@ impl Decoder {
     pub fn new(registry: &TypeRegistry, oid: Oid, _modifier: i32) -> (Self, Format) {
         match Self::binary(registry, oid, 0) {
             Some(decoder) => (decoder, Format::Binary),
-            None => match registry.custom(oid) {
-                Some(binary) => (Decoder::Custom { oid, binary }, Format::Text),
-                // Types with parts that have no binary form are parsed from their text.
-                None => (Self::new_text(registry, oid, -1), Format::Text),
-            },
+            // Types with parts that have no binary form are parsed from their text.
+            None => (Self::new_text(registry, oid, -1), Format::Text),
         }
     }
 
@@ -119,23 +134,37 @@ impl Decoder {
         if depth > limits::NESTING {
             return None;
         }
-        if let Some(binary) = registry.custom(oid) {
-            return binary.then_some(Decoder::Custom { oid, binary });
+        match registry.custom(oid) {
+            None => Self::plain_binary(registry, oid, depth),
+            Some(false) => None,
+            Some(true) => {
+                let plain = Self::plain_binary(registry, oid, depth).map(Box::new);
+                Some(Decoder::Custom { oid, binary: true, plain })
+            }
         }
+    }
+
+    /// Returns true if values of a type with a loader of the user's own can be read without it, in the form that it needs.
+    pub(super) fn is_plain(registry: &TypeRegistry, oid: Oid, depth: usize) -> bool {
+        registry.custom(oid) != Some(true) || Self::plain_binary(registry, oid, depth).is_some()
+    }
+
+    /// The same as [`Self::binary`], whether the type has a loader of the user's own or not.
+    fn plain_binary(registry: &TypeRegistry, oid: Oid, depth: usize) -> Option<Self> {
         let inner = |oid| Self::binary(registry, oid, depth + 1).map(Box::new);
         Some(match registry.kind(oid) {
             TypeKind::Scalar(Scalar::AsText) | TypeKind::Unknown => return None,
             TypeKind::Scalar(scalar) if registry.is_read_as_text(scalar) => return None,
             TypeKind::Scalar(Scalar::Record) => {
                 // Attributes may be of any type, those without binary form included; the server would then fail.
-                Decoder::Record(Box::new(registry.clone()))
+                Decoder::Record(Box::new(RecordPlan { registry: registry.clone(), depth }))
             }
             TypeKind::Scalar(scalar) => Decoder::Scalar(scalar),
             TypeKind::Enum => Decoder::Scalar(Scalar::Text),
             TypeKind::Domain { base, .. } => Self::binary(registry, base, depth + 1)?,
             TypeKind::Array { element } => {
                 let decoder = *inner(element)?;
-                Decoder::Array(Box::new(ArrayPlan { element, decoder, registry: registry.clone() }))
+                Decoder::Array(Box::new(ArrayPlan { element, decoder, registry: registry.clone(), depth }))
             }
             TypeKind::Range { subtype } => Decoder::Range(inner(subtype)?),
             TypeKind::Multirange { range } => Decoder::Multirange(inner(range)?),
@@ -144,7 +173,7 @@ impl Decoder {
                     .iter()
                     .map(|field| Some((field.oid, Self::binary(registry, field.oid, depth + 1)?)))
                     .collect();
-                Decoder::Composite(CompositePlan::new(registry, oid, attributes?))
+                Decoder::Composite(CompositePlan::new(registry, oid, attributes?, depth))
             }
         })
     }
@@ -157,19 +186,32 @@ impl Decoder {
     fn text(registry: &TypeRegistry, oid: Oid, depth: usize) -> Self {
         let kind = registry.kind(oid);
         match registry.custom(oid) {
-            Some(false) => return Decoder::Custom { oid, binary: false },
-            // For these types the two forms are the same.
+            _ if depth > limits::NESTING => return Decoder::AsText,
+            Some(false) => {
+                let plain = Some(Box::new(Self::plain_text(registry, oid, depth)));
+                return Decoder::Custom { oid, binary: false, plain };
+            }
             Some(true) => {
                 return match kind {
+                    // For these types the two forms are the same.
                     TypeKind::Enum | TypeKind::Scalar(Scalar::Text | Scalar::Json) => {
-                        Decoder::Custom { oid, binary: true }
+                        let plain = Some(Box::new(Self::plain_text(registry, oid, depth)));
+                        Decoder::Custom { oid, binary: true, plain }
+                    }
+                    TypeKind::Scalar(scalar) if extension::has_both_forms(scalar) => {
+                        Decoder::ParseCustom { oid, scalar }
                     }
                     _ => Decoder::OnlyBinary(registry.name(oid)),
                 };
             }
-            None if depth > limits::NESTING => return Decoder::AsText,
             None => {}
         }
+        Self::plain_text(registry, oid, depth)
+    }
+
+    /// The same as [`Self::text`], whether the type has a loader of the user's own or not.
+    fn plain_text(registry: &TypeRegistry, oid: Oid, depth: usize) -> Self {
+        let kind = registry.kind(oid);
         let inner = |oid| Box::new(Self::text(registry, oid, depth + 1));
         match kind {
             TypeKind::Scalar(Scalar::Record) => Decoder::OnlyBinary(registry.name(oid)),
@@ -188,7 +230,7 @@ impl Decoder {
             TypeKind::Composite { fields } => {
                 let attributes =
                     fields.iter().map(|field| (field.oid, Self::text(registry, field.oid, depth + 1))).collect();
-                Decoder::ParseComposite(CompositePlan::new(registry, oid, attributes))
+                Decoder::ParseComposite(CompositePlan::new(registry, oid, attributes, depth))
             }
             TypeKind::Enum | TypeKind::Unknown => Decoder::AsText,
         }
@@ -222,7 +264,13 @@ impl Decoder {
     #[inline(never)]
     fn nested<S: Sink>(&self, body: &[u8], sink: &mut S) -> Option<()> {
         match self {
-            Decoder::Custom { oid, binary } => sink.custom(*oid, *binary, body),
+            Decoder::Custom { plain: Some(plain), .. } if !sink.takes_custom() => plain.decode(body, sink),
+            Decoder::Custom { oid, binary, .. } => sink.custom(*oid, *binary, body),
+            Decoder::ParseCustom { scalar, .. } if !sink.takes_custom() => text::parse(*scalar, body, sink),
+            Decoder::ParseCustom { oid, scalar } => {
+                let text = std::str::from_utf8(body).ok()?;
+                sink.custom(*oid, true, &extension::binary_of_text(*scalar, text)?);
+            }
             Decoder::Array(plan) => return array(plan, body, sink),
             Decoder::ParseStyled(styled) => text::parse_styled(*styled, body, sink),
             Decoder::ParseArray(element, separator) => return text::array(element, *separator, body, sink),
@@ -268,16 +316,16 @@ impl Decoder {
                     // The type has changed since it was learnt. Its values contain the types of their parts.
                     plan.registry.mark_stale();
                     for (oid, value) in values {
-                        named_by_itself(&plan.registry, oid, value, sink);
+                        named_by_itself(&plan.registry, oid, value, plan.depth + 1, sink);
                     }
                 }
                 sink.end();
             }
-            Decoder::Record(registry) => {
+            Decoder::Record(plan) => {
                 let attributes = attributes(body)?;
                 sink.begin(Container::Record { type_id: 0 }, attributes.len());
                 for (oid, value) in attributes {
-                    named_by_itself(registry, oid, value, sink);
+                    named_by_itself(&plan.registry, oid, value, plan.depth + 1, sink);
                 }
                 sink.end();
             }
@@ -293,15 +341,21 @@ impl Decoder {
 }
 
 /// A value that is preceded by the OID of its type.
-fn named_by_itself<S: Sink>(registry: &TypeRegistry, oid: Oid, value: Option<&[u8]>, sink: &mut S) {
+fn named_by_itself<S: Sink>(registry: &TypeRegistry, oid: Oid, value: Option<&[u8]>, depth: usize, sink: &mut S) {
     let Some(value) = value else { return sink.null() };
-    if let Some(decoder) = Decoder::binary(registry, oid, 0) {
+    if let Some(decoder) = Decoder::binary(registry, oid, depth) {
         return decoder.decode(value, sink);
     }
-    // Of a type that was never looked up nothing better is known than its bytes: an enumeration, a kind of text.
-    if registry.kind(oid) == TypeKind::Unknown && text::is_plain(value) {
-        return sink.text(value);
+    if registry.custom(oid) == Some(false)
+        && let TypeKind::Enum | TypeKind::Scalar(Scalar::Text | Scalar::Json) = registry.kind(oid)
+    {
+        // For these types the two forms are the same.
+        return sink.custom(oid, false, value);
     }
+    if depth > limits::NESTING {
+        return sink.invalid(&format!("records are nested deeper than {}", limits::NESTING));
+    }
+    // The bytes of a type that is not known do not show what it is: those of a number may be letters.
     sink.invalid(&format!(
         "an attribute of the type {} inside of a record came in binary form, which is not known here: select it as \
          a column of its own, or as text",
@@ -399,7 +453,7 @@ pub(super) fn split_u32(body: &[u8]) -> Option<(u32, &[u8])> {
 
 /// A length word and that many bytes (`None` for NULL), and the rest.
 #[allow(clippy::type_complexity)]
-fn sized(body: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
+pub(super) fn sized(body: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
     let (len, rest) = split_u32(body)?;
     match len as i32 {
         -1 => Some((None, rest)),
@@ -410,49 +464,46 @@ fn sized(body: &[u8]) -> Option<(Option<&[u8]>, &[u8])> {
     }
 }
 
-/// `array_send`: dimensions, a flag for NULLs, the element type; then each dimension's length and lower bound; then
-/// the elements, the last dimension varying fastest.
-fn array<S: Sink>(plan: &ArrayPlan, body: &[u8], sink: &mut S) -> Option<()> {
+/// The head of `array_send`: dimensions, a flag for NULLs, the element type; then each dimension's length and lower bound.
+/// Returns the element type, the lengths, and the elements, of which the last dimension varies fastest.
+pub(super) fn elements(body: &[u8]) -> Option<(Oid, Vec<usize>, &[u8])> {
     let (dimensions, rest) = split_u32(body)?;
     let (_flags, rest) = split_u32(rest)?;
     let (oid, mut rest) = split_u32(rest)?;
+    let dimensions = usize::try_from(dimensions).ok().filter(|dimensions| *dimensions <= DIMENSIONS)?;
+    let mut lengths = Vec::with_capacity(dimensions);
+    for _ in 0..dimensions {
+        let (length, after) = split_u32(rest)?;
+        let (_lower, after) = split_u32(after)?;
+        lengths.push(length as usize);
+        rest = after;
+    }
+    Some((oid, lengths, rest))
+}
+
+fn array<S: Sink>(plan: &ArrayPlan, body: &[u8], sink: &mut S) -> Option<()> {
+    let (oid, lengths, mut rest) = elements(body)?;
     let by_itself;
     let element = if oid == plan.element {
         &plan.decoder
     } else {
         // A cast that changes no bytes leaves the element's type in the array. Of an unknown one only text is sure.
-        by_itself = Decoder::binary(&plan.registry, oid, 0)
+        by_itself = Decoder::binary(&plan.registry, oid, plan.depth + 1)
             .or_else(|| Some(plan.decoder.clone()).filter(|decoder| matches!(decoder, Decoder::Scalar(Scalar::Text))));
         if by_itself.is_none() {
             plan.registry.mark_stale();
         }
         by_itself.as_ref()?
     };
-    if dimensions == 0 {
-        if !rest.is_empty() {
-            return None;
-        }
+    let total = lengths.iter().try_fold(1usize, |total, length| total.checked_mul(*length))?;
+    // An empty oidvector has a dimension, of length 0.
+    if rest.is_empty() && (lengths.is_empty() || total == 0) {
         sink.begin(Container::List, 0);
         sink.end();
         return Some(());
     }
-    if dimensions > 6 {
+    if lengths.is_empty() {
         return None;
-    }
-    let mut lengths = Vec::with_capacity(dimensions as usize);
-    let mut total = 1usize;
-    for _ in 0..dimensions {
-        let (length, after) = split_u32(rest)?;
-        let (_lower, after) = split_u32(after)?;
-        total = total.checked_mul(length as usize)?;
-        lengths.push(length as usize);
-        rest = after;
-    }
-    if total == 0 && rest.is_empty() {
-        // An empty oidvector has a dimension, of length 0.
-        sink.begin(Container::List, 0);
-        sink.end();
-        return Some(());
     }
     // Every element takes at least its length word, so a wrong dimension is found before any work is done; and because
     // the lengths are checked first, a truncated array passes nothing to the sink.
@@ -513,7 +564,7 @@ fn range<S: Sink>(bound: &Decoder, body: &[u8], sink: &mut S) -> Option<()> {
 
 /// `record_send`: each attribute with its type.
 #[allow(clippy::type_complexity)]
-fn attributes(body: &[u8]) -> Option<Vec<(Oid, Option<&[u8]>)>> {
+pub(super) fn attributes(body: &[u8]) -> Option<Vec<(Oid, Option<&[u8]>)>> {
     let (count, mut rest) = split_u32(body)?;
     let mut attributes = Vec::new();
     for _ in 0..count {

@@ -72,32 +72,93 @@ pub(super) fn text<S: Sink>(scalar: Scalar, text: &str, sink: &mut S) -> Option<
         }
         Scalar::Versioned => sink.text(text.as_bytes()),
         Scalar::Vector | Scalar::HalfVector => {
-            let inner = text.strip_prefix('[')?.strip_suffix(']')?;
-            // Each is the text of a number of at most 32 bits, to which it is rounded once.
-            let numbers: Option<Vec<f32>> = inner.split(',').map(|number| number.trim().parse().ok()).collect();
-            let numbers = numbers?;
+            let numbers = vector_text(text)?;
             sink.begin(Container::List, numbers.len());
             numbers.into_iter().for_each(|number| sink.float(f64::from(number)));
             sink.end();
         }
         Scalar::SparseVector => {
-            let (items, dimensions) = text.strip_prefix('{')?.split_once("}/")?;
-            let item = |item: &str| {
-                let (index, number) = item.split_once(':')?;
-                Some((index.trim().parse::<u32>().ok()?.checked_sub(1)?, number.trim().parse().ok()?))
-            };
-            let items: Option<Vec<_>> = items.split(',').filter(|each| !each.is_empty()).map(item).collect();
-            sink.sparse_vector(dimensions.trim().parse().ok()?, &items?);
+            let (dimensions, items) = sparse_text(text)?;
+            sink.sparse_vector(dimensions, &items);
         }
-        Scalar::Geometry => {
-            let digit = |c: u8| (c as char).to_digit(16).map(|d| d as u8);
-            let bytes: Option<Vec<u8>> =
-                text.as_bytes().chunks(2).map(|pair| Some(digit(pair[0])? << 4 | digit(*pair.get(1)?)?)).collect();
-            sink.bytes(&bytes?);
-        }
+        Scalar::Geometry => sink.bytes(&hex_text(text)?),
         _ => return None,
     }
     Some(())
+}
+
+/// Returns true if [`binary_of_text`] knows a type of an extension.
+pub(super) fn has_both_forms(scalar: Scalar) -> bool {
+    is_structured(scalar) || scalar == Scalar::Versioned
+}
+
+/// The binary form of a value in text form.
+pub(super) fn binary_of_text(scalar: Scalar, text: &str) -> Option<Vec<u8>> {
+    let mut out = Vec::new();
+    match scalar {
+        Scalar::Hstore => {
+            let pairs = hstore_text(text)?;
+            out.extend_from_slice(&(pairs.len() as u32).to_be_bytes());
+            for part in pairs.into_iter().flat_map(|(key, value)| [Some(key), value]) {
+                match part {
+                    Some(part) => {
+                        out.extend_from_slice(&(part.len() as u32).to_be_bytes());
+                        out.extend_from_slice(&part);
+                    }
+                    None => out.extend_from_slice(&(-1i32).to_be_bytes()),
+                }
+            }
+        }
+        Scalar::Versioned => {
+            out.push(LTREE_VERSION);
+            out.extend_from_slice(text.as_bytes());
+        }
+        Scalar::Vector | Scalar::HalfVector => {
+            let numbers = vector_text(text)?;
+            out.extend_from_slice(&u16::try_from(numbers.len()).ok()?.to_be_bytes());
+            out.extend_from_slice(&[0; 2]);
+            for number in numbers {
+                match scalar {
+                    Scalar::Vector => out.extend_from_slice(&number.to_be_bytes()),
+                    _ => out.extend_from_slice(&half_from_f32(number)?.to_be_bytes()),
+                }
+            }
+        }
+        Scalar::SparseVector => {
+            let (dimensions, items) = sparse_text(text)?;
+            out.extend_from_slice(&dimensions.to_be_bytes());
+            out.extend_from_slice(&(items.len() as u32).to_be_bytes());
+            out.extend_from_slice(&[0; 4]);
+            items.iter().for_each(|(index, _)| out.extend_from_slice(&index.to_be_bytes()));
+            items.iter().for_each(|(_, number)| out.extend_from_slice(&number.to_be_bytes()));
+        }
+        Scalar::Geometry => out = hex_text(text)?,
+        _ => return None,
+    }
+    Some(out)
+}
+
+/// `[1,2.5]`
+fn vector_text(text: &str) -> Option<Vec<f32>> {
+    let inner = text.strip_prefix('[')?.strip_suffix(']')?;
+    // Each is the text of a number of at most 32 bits, to which it is rounded once.
+    inner.split(',').map(|number| number.trim().parse().ok()).collect()
+}
+
+/// `{1:2.5}/3`: the number of dimensions, and each item with its index from 0.
+fn sparse_text(text: &str) -> Option<(u32, Vec<(u32, f32)>)> {
+    let (items, dimensions) = text.strip_prefix("{")?.split_once("}/")?;
+    let item = |item: &str| {
+        let (index, number) = item.split_once(':')?;
+        Some((index.trim().parse::<u32>().ok()?.checked_sub(1)?, number.trim().parse().ok()?))
+    };
+    let items: Option<Vec<_>> = items.split(',').filter(|each| !each.is_empty()).map(item).collect();
+    Some((dimensions.trim().parse().ok()?, items?))
+}
+
+fn hex_text(text: &str) -> Option<Vec<u8>> {
+    let digit = |c: u8| (c as char).to_digit(16).map(|d| d as u8);
+    text.as_bytes().chunks(2).map(|pair| Some(digit(pair[0])? << 4 | digit(*pair.get(1)?)?)).collect()
 }
 
 fn fixed<const N: usize>(item: &[u8]) -> [u8; N] {
@@ -273,6 +334,24 @@ mod tests {
             assert_eq!(half_from_f32(number), half, "{number:e}");
         }
         assert!(half_to_f32(half_from_f32(f32::NAN).expect("a NaN has a form")).is_nan());
+    }
+
+    #[test]
+    fn the_text_of_a_value_has_the_binary_form_that_the_server_sends() {
+        for (scalar, text, bytes) in [
+            (
+                Scalar::Hstore,
+                r#""a"=>NULL, "b"=>"c""#,
+                b"\0\0\0\x02\0\0\0\x01a\xff\xff\xff\xff\0\0\0\x01b\0\0\0\x01c".to_vec(),
+            ),
+            (Scalar::Versioned, "a.b", b"\x01a.b".to_vec()),
+            (Scalar::Vector, "[1,-2.5]", b"\0\x02\0\0\x3f\x80\0\0\xc0\x20\0\0".to_vec()),
+            (Scalar::HalfVector, "[1,-2.5]", b"\0\x02\0\0\x3c\0\xc1\0".to_vec()),
+            (Scalar::SparseVector, "{2:1}/3", b"\0\0\0\x03\0\0\0\x01\0\0\0\0\0\0\0\x01\x3f\x80\0\0".to_vec()),
+            (Scalar::Geometry, "01FF", b"\x01\xff".to_vec()),
+        ] {
+            assert_eq!(binary_of_text(scalar, text), Some(bytes), "{text}");
+        }
     }
 
     #[test]

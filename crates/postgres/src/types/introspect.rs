@@ -62,10 +62,11 @@ fn query(oids: &[Oid], altered: &str) -> String {
              THEN coalesce((SELECT p.proname::pg_catalog.text FROM pg_catalog.pg_proc p \
                WHERE p.oid OPERATOR(pg_catalog.=) t.typreceive::pg_catalog.oid \
                AND p.proname::pg_catalog.text OPERATOR(pg_catalog.=) ANY ('{receivers}'::pg_catalog.text[])), 'b') \
-             WHEN t.typcategory OPERATOR(pg_catalog.=) 'A' AND t.typelem OPERATOR(pg_catalog.<>) 0 \
+             WHEN t.typtype OPERATOR(pg_catalog.<>) 'd' AND t.typcategory OPERATOR(pg_catalog.=) 'A' \
+             AND t.typelem OPERATOR(pg_catalog.<>) 0 \
              THEN 'a' ELSE t.typtype::pg_catalog.text END, \
-           CASE WHEN t.typcategory OPERATOR(pg_catalog.=) 'A' THEN t.typelem::pg_catalog.text \
-             WHEN t.typtype OPERATOR(pg_catalog.=) 'd' THEN t.typbasetype::pg_catalog.text \
+           CASE WHEN t.typtype OPERATOR(pg_catalog.=) 'd' THEN t.typbasetype::pg_catalog.text \
+             WHEN t.typcategory OPERATOR(pg_catalog.=) 'A' THEN t.typelem::pg_catalog.text \
              WHEN t.typtype OPERATOR(pg_catalog.=) 'r' THEN (SELECT g.rngsubtype::pg_catalog.text \
                FROM pg_catalog.pg_range g WHERE g.rngtypid OPERATOR(pg_catalog.=) t.oid) \
              WHEN t.typtype OPERATOR(pg_catalog.=) 'm' THEN (SELECT g.j OPERATOR(pg_catalog.->>) 'rngtypid' \

@@ -10,6 +10,7 @@ mod decode;
 mod encode;
 mod extension;
 mod hint;
+mod inside;
 mod introspect;
 mod literal;
 mod numeric;

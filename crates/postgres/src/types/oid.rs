@@ -47,6 +47,8 @@ oids! {
     TIMETZ = 1266 "timetz",
     VARBIT = 1562 "varbit",
     NUMERIC = 1700 "numeric",
+    RECORD = 2249 "record",
+    RECORD_ARRAY = 2287 "record[]",
     UUID = 2950 "uuid",
     JSONB = 3802 "jsonb",
 }

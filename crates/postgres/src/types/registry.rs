@@ -59,7 +59,7 @@ pub struct Attribute {
 
 impl TypeKind {
     /// The type that it is built from, if there is exactly one.
-    fn inner(&self) -> Option<Oid> {
+    pub(super) fn inner(&self) -> Option<Oid> {
         match *self {
             TypeKind::Array { element: inner }
             | TypeKind::Range { subtype: inner }
@@ -97,7 +97,7 @@ pub struct TypeRegistry {
 }
 
 /// The first OID that PostgreSQL assigns to objects made after initdb's bootstrap.
-const FIRST_USER_OID: Oid = 10_000;
+pub(super) const FIRST_USER_OID: Oid = 10_000;
 
 impl TypeRegistry {
     /// The structure of a type, `Unknown` if it was not looked up.
@@ -210,6 +210,13 @@ impl TypeRegistry {
         if !self.types.is_empty() {
             self.types = Arc::default();
         }
+    }
+
+    /// Returns true if the same types are known to both, and are read in the same way.
+    pub fn is_as(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.types, &other.types)
+            && Arc::ptr_eq(&self.custom, &other.custom)
+            && self.extensions_as_text == other.extensions_as_text
     }
 
     /// Records that a value showed a changed structure of a type.

@@ -7,6 +7,7 @@ mod copy;
 mod definitions;
 mod model;
 mod pooled;
+mod records;
 mod refusals;
 mod replay;
 mod session;

@@ -57,11 +57,6 @@ pub fn parse_styled<S: Sink>(styled: Styled, body: &[u8], sink: &mut S) {
     }
 }
 
-/// Returns true if these bytes are text without control characters.
-pub(super) fn is_plain(body: &[u8]) -> bool {
-    std::str::from_utf8(body).is_ok() && !body.iter().any(|byte| *byte < b' ' && !matches!(byte, b'\t' | b'\n' | b'\r'))
-}
-
 /// Returns true if `text` is a number as `numeric_out` writes it.
 fn is_decimal(text: &str) -> bool {
     let plain = text.strip_prefix('-').unwrap_or(text);

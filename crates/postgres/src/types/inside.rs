@@ -1,0 +1,114 @@
+//! The types of the parts of a value: in binary form a record, a composite value and an array contain their numbers.
+//!
+//! No description of a result has them. So values that contain numbers of types are searched before they are decoded, and
+//! types that are not known are looked up first.
+
+use super::builtin::Scalar;
+use super::decode::{attributes, elements, sized, split_u32};
+use super::registry::{FIRST_USER_OID, TypeKind, TypeRegistry};
+use super::{Oid, oid};
+use crate::limits;
+
+impl TypeRegistry {
+    /// Returns true if values of this type contain the numbers of types that its definition does not determine, or that
+    /// another session may have changed since: those of records and composite types, and of what is made of them.
+    pub fn names_types(&self, mut oid: Oid) -> bool {
+        for _ in 0..=limits::NESTING {
+            match self.kind(oid) {
+                TypeKind::Scalar(Scalar::Record) | TypeKind::Composite { .. } => return true,
+                kind => match kind.inner() {
+                    Some(inner) => oid = inner,
+                    None => return false,
+                },
+            }
+        }
+        false
+    }
+
+    /// Adds the types to `found` that a value of this type contains, in binary form, and that are not known.
+    pub fn unknown_inside(&self, oid: Oid, body: &[u8], found: &mut Vec<Oid>) {
+        self.search(oid, body, found, 0);
+    }
+
+    /// The same of columns of a row, the body of a DataRow: of the number of each, in order, and its type.
+    pub fn unknown_in_row(&self, columns: &[(usize, Oid)], body: &[u8], found: &mut Vec<Oid>) {
+        let Some((_, mut rest)) = body.split_first_chunk::<2>() else { return };
+        let mut at = 0;
+        for (number, oid) in columns {
+            while let Some((value, after)) = sized(rest).filter(|_| at <= *number) {
+                if at == *number
+                    && let Some(value) = value
+                {
+                    self.unknown_inside(*oid, value, found);
+                }
+                rest = after;
+                at += 1;
+            }
+        }
+    }
+
+    /// `None` at what cannot be read, which the decoder refuses.
+    fn search(&self, oid: Oid, body: &[u8], found: &mut Vec<Oid>, depth: usize) -> Option<()> {
+        if oid < FIRST_USER_OID && !matches!(oid, oid::RECORD | oid::RECORD_ARRAY) {
+            return Some(());
+        }
+        if depth > limits::NESTING {
+            return None;
+        }
+        if !self.knows(oid) {
+            found.push(oid);
+            return Some(());
+        }
+        if self.custom(oid).is_some() {
+            return Some(());
+        }
+        match self.kind(oid) {
+            TypeKind::Scalar(Scalar::Record) | TypeKind::Composite { .. } => {
+                for (oid, value) in attributes(body)? {
+                    self.search_in(oid, value, found, depth);
+                }
+            }
+            TypeKind::Domain { base, .. } => return self.search(base, body, found, depth + 1),
+            TypeKind::Array { .. } => {
+                let (element, _, mut rest) = elements(body)?;
+                while !rest.is_empty() && self.may_hold_unknown(element) {
+                    let (value, after) = sized(rest)?;
+                    self.search_in(element, value, found, depth);
+                    rest = after;
+                }
+            }
+            TypeKind::Range { subtype } if self.may_hold_unknown(subtype) => {
+                let (_, mut rest) = body.split_first()?;
+                while !rest.is_empty() {
+                    let (value, after) = sized(rest)?;
+                    self.search_in(subtype, value, found, depth);
+                    rest = after;
+                }
+            }
+            TypeKind::Multirange { range } if self.may_hold_unknown(range) => {
+                let (_, mut rest) = split_u32(body)?;
+                while !rest.is_empty() {
+                    let (value, after) = sized(rest)?;
+                    self.search_in(range, value, found, depth);
+                    rest = after;
+                }
+            }
+            TypeKind::Range { .. }
+            | TypeKind::Multirange { .. }
+            | TypeKind::Scalar(_)
+            | TypeKind::Enum
+            | TypeKind::Unknown => {}
+        }
+        Some(())
+    }
+
+    fn search_in(&self, oid: Oid, value: Option<&[u8]>, found: &mut Vec<Oid>, depth: usize) {
+        if let Some(value) = value {
+            self.search(oid, value, found, depth + 1);
+        }
+    }
+
+    fn may_hold_unknown(&self, oid: Oid) -> bool {
+        !self.knows(oid) || self.names_types(oid)
+    }
+}

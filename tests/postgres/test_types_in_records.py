@@ -1,0 +1,225 @@
+"""Types that stand only inside a record: no description of a result has them, only the bytes of its values."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from headrace import errors
+
+from .conftest import Connect
+
+TYPES = (
+    "create domain d as int; create domain d2 as d; create type mood as enum ('happy', 'AAAA'); "
+    "create domain label as text; create type inner_pair as (a d, b mood); "
+    "create type pair as (a inner_pair, b label[]); create type spans as range (subtype = d); "
+    "create domain few as d[]; create domain some_pair as inner_pair"
+)
+LETTERS = 0x41414141
+"""A number whose bytes are letters."""
+CASES: dict[str, tuple[str, Any]] = {
+    "a domain": (f"select row({LETTERS}::d)", (LETTERS,)),
+    "a domain of a domain": (f"select row({LETTERS}::d2, 1)", (LETTERS, 1)),
+    "an enumeration": ("select row('AAAA'::mood, 1)", ("AAAA", 1)),
+    "an array of an enumeration": ("select row(array['AAAA', null]::mood[])", (["AAAA", None],)),
+    "a domain of text": ("select row('AAAA'::label)", ("AAAA",)),
+    "a domain of an array": (f"select row(array[{LETTERS}]::few)", ([LETTERS],)),
+    "a composite": (f"select row(row({LETTERS}, 'AAAA')::inner_pair)", ((LETTERS, "AAAA"),)),
+    "a domain of a composite": (f"select row(row({LETTERS}, 'AAAA')::some_pair)", ((LETTERS, "AAAA"),)),
+    "a composite of a composite": (
+        f"select row(row(row({LETTERS}, 'AAAA'), array['AAAA'])::pair)",
+        (((LETTERS, "AAAA"), ["AAAA"]),),
+    ),
+    "a record in a record": (f"select row(row(1, row({LETTERS}::d)))", ((1, (LETTERS,)),)),
+    "an array of records": (f"select array[row({LETTERS}::d), row(1::d)]", [(LETTERS,), (1,)]),
+    "an array of arrays of records": (
+        f"select array[array[row({LETTERS}::d)], array[row(1::d)]]",
+        [[(LETTERS,)], [(1,)]],
+    ),
+    "a record of an array of records": (f"select row(array[row({LETTERS}::d)])", ([(LETTERS,)],)),
+    "NULL": ("select row(null::d, null::mood)", (None, None)),
+    "a function": (f"select f from (select {LETTERS}::d, 'AAAA'::mood) f", (LETTERS, "AAAA")),
+}
+
+
+def batch(conn: Any, sql: str) -> Any:
+    cursor = conn.executemany(f"{sql} where $1 > 0", [(1,), (2,)], returning=True)
+    found = cursor.fetchall()
+    while cursor.nextset():
+        found += cursor.fetchall()
+    assert found[0] == found[-1]
+    return found[0][0]
+
+
+def pipeline(conn: Any, sql: str) -> Any:
+    with conn.pipeline():
+        cursors = [conn.execute(text) for text in ("select 1", sql, sql, "select 2")]
+    found = [cursor.fetchone() for cursor in cursors]
+    assert found[0] == (1,)
+    assert found[1] == found[2]
+    assert found[3] == (2,)
+    return found[1][0]
+
+
+def block(conn: Any, sql: str) -> Any:
+    with conn.transaction():
+        return conn.fetchval(sql)
+
+
+WAYS: dict[str, Callable[[Any, str], Any]] = {
+    "execute": lambda conn, sql: conn.execute(sql).fetchone()[0],
+    "fetchval": lambda conn, sql: conn.fetchval(sql),
+    "fetchrow": lambda conn, sql: conn.fetchrow(sql)[0],
+    "stream": lambda conn, sql: next(iter(conn.stream(sql)))[0],
+    "block": block,
+    "pipeline": pipeline,
+    "batch": batch,
+}
+
+
+@pytest.fixture
+def types(dba: Any, schema: str) -> str:
+    """A schema with types that no session has met."""
+    dba.executescript(TYPES)
+    return f"-c search_path={schema},public"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_type_met_first_in_a_record_has_its_value(connect: Connect, types: str, case: str) -> None:
+    sql, expected = CASES[case]
+    wrong: list[Any] = []
+    for name, way in WAYS.items():
+        for options in ({}, {"prepared": False}, {"autocommit": True}):
+            conn = connect(options=types, **options)
+            for attempt in range(3):
+                found = way(conn, sql)
+                if found != expected:
+                    wrong.append((name, options, attempt, found))
+    assert wrong == []
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_copy_does_not_wait_for_types_and_never_has_another_value(connect: Connect, types: str, case: str) -> None:
+    sql, expected = CASES[case]
+    conn = connect(options=types, autocommit=True)
+    if case != "NULL":
+        with pytest.raises(errors.DataError, match=r"inside of a record"):
+            list(conn.copy_out(sql))
+    assert conn.fetchval(sql) == expected
+    assert list(conn.copy_out(sql)) == [(expected,)]
+
+
+def test_an_insert_that_returns_a_record_is_stored_and_its_row_comes(connect: Connect, dba: Any, types: str) -> None:
+    dba.execute("create table t (v d, m mood)")
+    sql = f"insert into t values ({LETTERS}, 'AAAA') returning row(v, m), 1"
+    for number in range(3):
+        conn = connect(options=types, autocommit=number > 0)
+        assert conn.execute(sql).fetchall() == [((LETTERS, "AAAA"), 1)]
+        conn.close()
+        assert dba.fetchval("select count(*) from t") == number
+
+
+def test_records_of_one_result_may_have_different_types(connect: Connect, types: str) -> None:
+    conn = connect(options=types, autocommit=True)
+    conn.execute("create temporary table many (n int)")
+    conn.execute("insert into many select generate_series(1, 20000)")
+    sql = (
+        "select n, case n % 20000 when 19000 then row(n::d) when 19999 then row('AAAA'::mood) else row(n) end "
+        "from many order by n"
+    )
+
+    def expected(n: int) -> Any:
+        return ("AAAA",) if n == 19999 else (n,)
+
+    wanted = [(n, expected(n)) for n in range(1, 20001)]
+    for way in (lambda: conn.fetch(sql), lambda: conn.execute(sql).fetchall(), lambda: list(conn.stream(sql))):
+        assert way() == wanted
+        # The types are forgotten.
+        conn.execute("create temporary table if not exists other (n int)")
+        conn.execute("drop table other")
+    table = conn.fetch_arrow_table(sql)
+    assert table.column(0).to_pylist() == [n for n, _ in wanted]
+    assert table.column(1).to_pylist()[18998:] == [*[f"({n})" for n in range(18999, 19999)], "(AAAA)", "(20000)"]
+
+
+def test_a_type_made_anew_or_altered_is_read_as_it_is(connect: Connect, dba: Any, types: str) -> None:
+    conn = connect(options=types, autocommit=True)
+    texts = (f"select row({LETTERS}::d)", "select row(row(1, 'happy')::inner_pair)")
+    assert [conn.fetchval(sql) for sql in texts] == [(LETTERS,), ((1, "happy"),)]
+    dba.executescript(
+        "drop domain d cascade; create domain d as bigint; create domain letters as int; "
+        "alter type inner_pair add attribute c letters; alter type inner_pair add attribute e letters[]"
+    )
+    texts = ("select row(1094795585::d)", "select row(row('happy', 1094795585, array[1094795585])::inner_pair)")
+    for _ in range(3):
+        assert [conn.fetchval(sql) for sql in texts] == [(LETTERS,), (("happy", LETTERS, [LETTERS]),)]
+    # A column of the composite type, too.
+    old = connect(options=types, autocommit=True)
+    assert old.fetchval("select row('happy', 1, null)::inner_pair") == ("happy", 1, None)
+    dba.executescript("create domain more as int; alter type inner_pair add attribute f more")
+    sql = 'select json_populate_record(null::inner_pair, \'{"c": 1, "f": 1094795585}\')'
+    for connection in (conn, old):
+        for _ in range(2):
+            assert connection.fetchval(sql) == (None, 1, None, LETTERS)
+
+
+def test_a_type_that_the_snapshot_does_not_have_is_an_error(connect: Connect, dba: Any, types: str) -> None:
+    conn = connect(options=types)
+    conn.execute("set transaction isolation level repeatable read")
+    conn.execute("select 1")
+    dba.execute("create domain fresh as int")
+    with pytest.raises(errors.DataError, match=r"inside of a record"):
+        conn.fetchval("select row(1094795585::fresh)")
+    conn.rollback()
+    assert conn.fetchval("select row(1094795585::fresh)") == (LETTERS,)
+
+
+def test_a_failed_transaction_has_an_error_in_place_of_types(connect: Connect, types: str) -> None:
+    conn = connect(options=types)
+    with pytest.raises(errors.Error), conn.pipeline():
+        first = conn.execute(f"select row({LETTERS}::d)")
+        conn.execute("select 1 / 0")
+    conn.rollback()
+    # An event loop may have looked them up before the next statement is sent.
+    with contextlib.suppress(errors.Error):
+        assert first.fetchall() == [((LETTERS,),)]
+    assert conn.fetchval(f"select row({LETTERS}::d)") == (LETTERS,)
+
+
+def test_a_script_has_an_error_and_no_other_value(connect: Connect, types: str) -> None:
+    conn = connect(options=types, autocommit=True)
+    with pytest.raises(errors.DataError, match=r"came as text"):
+        conn.executescript(f"select row({LETTERS}::d)").fetchall()
+
+
+def test_records_nested_without_end_are_refused(conn: Any) -> None:
+    depth = 200
+    with pytest.raises(errors.DataError, match=r"nested"):
+        conn.fetchval(f"select {'row(' * depth}1{')' * depth}")
+    assert conn.fetchval("select 1") == 1
+
+
+class Mood(enum.Enum):
+    HAPPY = "happy"
+    LETTERS = "AAAA"
+
+
+def test_what_is_registered_applies_in_records_and_not_in_arrow(connect: Connect, types: str) -> None:
+    conn = connect(options=types, autocommit=True)
+    sql = f"select 'AAAA'::mood as m, array['happy'::mood] as ms, {LETTERS}::d as d"
+    plain = conn.fetch_arrow_table(sql)
+    oid = conn.fetchval("select 'd'::regtype::oid::int8")
+    conn.register_enum("mood", Mood)
+    conn.register_adapters(loaders={oid: lambda data: ("own", data)}, binary={oid})
+    assert conn.fetchval("select row('AAAA'::mood, 1)") == (Mood.LETTERS, 1)
+    assert conn.fetchval(f"select row({LETTERS}::d)") == (("own", b"AAAA"),)
+    assert conn.fetch_arrow_table(sql) == plain
+    # One that needs the text: an enumeration's is its bytes.
+    oid = conn.fetchval("select 'mood'::regtype::oid::int8")
+    conn.register_adapters(loaders={oid: lambda data: ("text", data)})
+    assert conn.fetchval("select row('AAAA'::mood)") == (("text", b"AAAA"),)
+    assert conn.fetch_arrow_table(sql) == plain
