@@ -241,6 +241,7 @@ LEAVING: dict[str, dict[str, Leaving]] = {
         "transaction": Leaving(("insert into left_t values (1)",), is_open, commits=False),
         # In a transaction that only reads it is another error than that it returns no rows.
         "next_transaction": Leaving(("set transaction read only",), "insert into left_t values (1)", commits=False),
+        "two_phase": Leaving((), in_two_phases, commits=False),
         "xa": Leaving(("xa start 'left'",), is_open, commits=False, autocommit=True),
         "table_locks": Leaving(("lock tables left_t read",), "select count(*) from numbers"),
         "schema": Leaving(("use mysql",), "select database()"),

@@ -81,6 +81,7 @@ RIGHT: Final[dict[str, Any]] = {
     "sizes": [],
     "binary": (),
     "xid": "wrong",
+    "oid": 1,
     "table": "wrong",
     "database": "test",
     "channel": "wrong",
@@ -103,6 +104,7 @@ RIGHT_FOR: Final[dict[str, dict[str, Any]]] = {
     "load_data": {"source": b"1\n", "sql": "load data local infile 'x' into table wrong"},
     "notifies": {"timeout": 0.01}, "copy_out": {"source": "wrong"}, "schema_info": {"kind": "tables"},
     "copy": {"sql": "copy wrong from stdin"}, "fetch_relative": {"rows": 1},
+    "import_lob": {"source": io.BytesIO()},
 }  # fmt: skip
 """Those of single methods."""
 SESSION: Final = re.compile(
@@ -273,8 +275,9 @@ class Trials:
 def is_said(error: Exception) -> bool:
     """The error says what is wrong with the argument."""
     known = isinstance(error, (errors.Error, TypeError, ValueError, TimeoutError))
-    # A package that a method is for may not be installed.
-    return isinstance(error, (errors.Error, ModuleNotFoundError)) or (known and not OF_PYTHON.search(str(error)))
+    # A package that a method is for may not be installed, and there is no file of any name.
+    own = (errors.Error, ModuleNotFoundError, FileNotFoundError)
+    return isinstance(error, own) or (known and not OF_PYTHON.search(str(error)))
 
 
 async def tried(trials: Trials, make: Any, call: Call, what: str) -> str | None:

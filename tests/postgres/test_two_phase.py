@@ -10,6 +10,7 @@ import pytest
 import headrace
 import headrace.aio
 from headrace import ProgrammingError
+from headrace.pool import ConnectionPool
 
 
 async def test_a_cancelled_tpc_begin_leaves_a_usable_connection(url: str) -> None:
@@ -64,3 +65,18 @@ async def test_a_block_of_asyncio_that_leaves_one_open_says_so_too(url: str) -> 
             await conn.tpc_begin("open")
             await conn.execute("select 1")
     assert conn.closed
+
+
+def test_a_prepared_transaction_is_not_that_of_the_next_borrower(url: str) -> None:
+    with headrace.connect(url, autocommit=True) as admin, ConnectionPool(url, min_size=1, max_size=1) as pool:
+        admin.execute("create table borrowed (n int)")
+        lent = pool.getconn()
+        lent.tpc_begin("borrowed")
+        lent.execute("insert into borrowed values (1)")
+        lent.tpc_prepare()
+        pool.putconn(lent)
+        with pool.connection() as conn:
+            conn.execute("insert into borrowed values (2)")
+        assert admin.fetch("select n from borrowed") == [(2,)]
+        admin.tpc_commit("borrowed")
+        assert admin.fetch("select n from borrowed order by n") == [(1,), (2,)]

@@ -28,6 +28,7 @@ from headrace._shared.rawfile import RawFile
 from headrace._shared.received import Receiving
 from headrace._shared.server_cursor import BlockingServerCursor
 from headrace._shared.server_cursor_base import ServerCursorBase
+from headrace._shared.two_phase_core import TwoPhaseBase
 from headrace._shared.waiting import BlockingWaiting
 from headrace.aio._shared.arrow_queries import LoopArrowQueries
 from headrace.aio._shared.blocks import LoopBlocks
@@ -66,7 +67,17 @@ from headrace.postgres.cursor import Cursor, ServerCursor
 from headrace.postgres.largeobject import LargeObject as PostgresLargeObject
 
 CLASSES: list[type] = [
-    *(ConnectionBase, PostgresBase, MySqlBase, InformixBase, CubridBase, Receiving, BlockingBlocks, LoopBlocks),
+    *(
+        ConnectionBase,
+        TwoPhaseBase,
+        PostgresBase,
+        MySqlBase,
+        InformixBase,
+        CubridBase,
+        Receiving,
+        BlockingBlocks,
+        LoopBlocks,
+    ),
     *(base for kind in (postgres.Connection, mysql.Connection, cubrid.Connection) for base in kind.__bases__),
     *(
         base

@@ -9,6 +9,7 @@ from typing import Any, Literal, TypeVar, overload
 from .._shared.arguments import checked_callable, checked_text
 from .._shared.modes import IsolationLevel
 from .._shared.scripts import BlockingScripts
+from .._shared.two_phase import BlockingTwoPhase
 from ..rows import RowFactory
 from .core import MySqlCore, ServerWarning
 from .cursor import Cursor, StreamCursor
@@ -19,7 +20,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class Connection(Streaming[R], Loading[R], BlockingScripts[R]):
+class Connection(Streaming[R], Loading[R], BlockingTwoPhase[R], BlockingScripts[R]):
     """A connection to MySQL or MariaDB. Threads may share it: their calls are queued.
 
     As a context manager it commits at the end of the block, rolls back when the block raises an exception, and closes.

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import TypeVar
 
 from .._shared.received import Receiving
+from .._shared.two_phase_core import TwoPhaseBase
 from .core import STREAMING, MySqlCore, SessionState
 
 R = TypeVar("R")
 
 
-class MySqlBase(Receiving[R]):
+class MySqlBase(Receiving[R], TwoPhaseBase[R]):
     """A connection to MySQL or MariaDB, as far as it has nothing to wait for."""
 
     _core: MySqlCore  # pyright: ignore[reportIncompatibleVariableOverride]

@@ -10,13 +10,13 @@ from .. import _native
 from .._native import ArrowSink, Columns, MySqlWire, Result
 from .._shared.arguments import ARGUMENTS, checked_text, checked_values
 from .._shared.cancel_requests import SessionRequest
-from .._shared.core import Core
 from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow, Outcome, PendingRequest, each
 from .._shared.modes import IsolationLevel
+from .._shared.two_phase_core import TwoPhaseCore
 from ..errors import DatabaseError, Error, InsufficientPrivilege, InvalidCatalogName, InvalidPassword, ProgrammingError
-from ..types import DIGITS, ParameterRows, TypeCode
-from . import resets
+from ..types import DIGITS, ParameterRows, TypeCode, Xid
+from . import resets, xa
 from .settings import ConnectOptions
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class ServerWarning(NamedTuple):
     message: str
 
 
-class MySqlCore(Core):
+class MySqlCore(TwoPhaseCore):
     wire: MySqlWire  # pyright: ignore[reportIncompatibleVariableOverride]
     reset_modes = resets.MODES
     attributes = resets.ATTRIBUTES
@@ -99,6 +99,7 @@ class MySqlCore(Core):
         self.wire_options = {**wire_options, "password": None}
         self.isolation_level: IsolationLevel | None = None
         self.read_only: bool | None = None
+        self.forget_two_phase()
         self.text = not options.prepared
         self.noted: set[str] = set()
         """Attributes of which a user variable has what the session had before they were changed."""
@@ -372,6 +373,73 @@ class MySqlCore(Core):
         statement = f"{self.variable('read_only')} = DEFAULT" if value is None else mode
         yield from self.assign("read_only", value, f"SET SESSION {statement}")
 
+    # two-phase commit: "XA Transactions"
+
+    def check_xid(self, xid: Xid) -> Xid:
+        return xa.checked(xid)
+
+    def start_two_phase(self, xid: Xid) -> Flow[None]:
+        yield self.wire.query(f"XA START {xa.literal(xid)}")
+
+    def undo_two_phase(self, xid: Xid) -> Flow[None]:
+        try:
+            yield from self._end_branch(xid)
+        except DatabaseError as error:
+            # It was never begun: XA ROLLBACK would hit what another session has prepared by the same id.
+            if not xa.must_roll_back(error):
+                return
+        yield self.wire.query(f"XA ROLLBACK {xa.literal(xid)}")
+
+    def prepare_two_phase(self, xid: Xid) -> Flow[None]:
+        yield from self._end_branch(xid)
+        yield self.wire.query(f"XA PREPARE {xa.literal(xid)}")
+
+    def end_two_phase(self, xid: Xid, rollback: bool) -> Flow[None]:
+        if rollback:
+            try:
+                yield from self._end_branch(xid)
+            except DatabaseError as error:
+                # Ended by a deadlock, or prepared by a request whose answer was not waited for: rolled back now.
+                if not xa.may_roll_back(error):
+                    raise
+            yield self.wire.query(f"XA ROLLBACK {xa.literal(xid)}")
+        else:
+            yield from self._end_branch(xid)
+            yield self.wire.query(f"XA COMMIT {xa.literal(xid)} ONE PHASE")
+
+    def _end_branch(self, xid: Xid) -> Flow[None]:
+        yield self.wire.query(f"XA END {xa.literal(xid)}")
+
+    def end_prepared(self, xid: Xid, rollback: bool) -> Flow[None]:
+        statement = f"XA {'ROLLBACK' if rollback else 'COMMIT'} {xa.literal(xid)}"
+        if self.tpc is not None and self.wire.in_transaction():
+            # MariaDB, and MySQL before 8.0.29: it is still this session's.
+            yield self.wire.query(statement)
+            return
+        # Of a session without autocommit the servers take that for a statement within a transaction. Another thread's
+        # statement in between would be committed by itself.
+        reserved, mine = self.wire.reserve()
+        try:
+            yield reserved
+            if self.wire.in_transaction():
+                raise ProgrammingError(
+                    "a prepared transaction is ended outside of transactions: call commit() or rollback() first"
+                )
+            alone = self.autocommits()
+            try:
+                if not alone:
+                    yield self.wire.query("SET autocommit=1", reservation=mine)
+                yield self.wire.query(statement, reservation=mine)
+            finally:
+                if not (alone or self.wire.closed):
+                    self.wire.commit_manually()
+        finally:
+            self.wire.release(mine)
+
+    def tpc_recover(self) -> Flow[list[Xid]]:
+        results = yield self.wire.query("XA RECOVER")
+        return xa.recovered(results[0].rows)
+
     begin_travels = False
 
     def has_savepoint(self, rollback: bool) -> bool:
@@ -382,6 +450,9 @@ class MySqlCore(Core):
         """Back to a fresh state: ``rollback`` ends an open transaction, ``discard`` forgets all session state."""
         self.forget_blocks()
         self.pipelines.clear()
+        left = self.leave_two_phase(mode)
+        if mode == "rollback" and left is not None:
+            yield from self.undo_two_phase(left)
         if mode == "rollback" and self.is_begun():
             yield from each(self.wire.verb("rollback", owed=True))
         if mode == "rollback" and self.wire.holds_tables():

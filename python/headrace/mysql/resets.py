@@ -29,6 +29,9 @@ SESSION_STATE: Final = (
         "set back",
         "set back",
     ),
+    SessionState(
+        "two_phase", "A two-phase transaction (`tpc_begin`) that was not prepared", "kept", "set back", "set back"
+    ),
     SessionState("xa", "A transaction of XA START that has not ended", "kept", "closed", "set back"),
     SessionState(
         "table_locks", "Locked tables (`LOCK TABLES`, `FLUSH TABLES WITH READ LOCK`)", "kept", "set back", "set back"

@@ -12,8 +12,9 @@ from .._shared.arguments import checked_callable, checked_whole
 from .._shared.limits import checked_seconds
 from .._shared.modes import IsolationLevel
 from .._shared.scripts import BlockingScripts
+from .._shared.two_phase import BlockingTwoPhase
 from ..rows import RowFactory
-from ..types import Notify, Xid
+from ..types import Notify
 from .copying import Copying
 from .core import ConnectionCore
 from .cursor import Cursor, ServerCursor
@@ -26,7 +27,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class Connection(Streaming[R], Copying[R], Storing[R], BlockingScripts[R]):
+class Connection(Streaming[R], Copying[R], Storing[R], BlockingTwoPhase[R], BlockingScripts[R]):
     """A connection to PostgreSQL. Threads may share it: their calls are queued.
 
     As a context manager it commits at the end of the block, rolls back when the block raises an exception, and closes.
@@ -107,83 +108,6 @@ class Connection(Streaming[R], Copying[R], Storing[R], BlockingScripts[R]):
     @deferrable.setter
     def deferrable(self, value: bool | None) -> None:
         self._core.set_mode("deferrable", value)
-
-    def tpc_begin(self, xid: Xid | str, *, timeout: float | None = None) -> None:
-        """Begins a two-phase transaction. Nothing is sent before its first statement.
-
-        Args:
-            xid: the transaction, of :meth:`xid`, or its text.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Raises:
-            ProgrammingError: a transaction is open, or the connection is in autocommit.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
-        self._run(self._core.tpc_begin(xid), timeout)
-
-    def tpc_prepare(self, *, timeout: float | None = None) -> None:
-        """Ends the first phase: prepares the two-phase transaction.
-
-        Args:
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Raises:
-            ProgrammingError: no two-phase transaction was begun, or it is prepared already.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
-        self._run(self._core.tpc_prepare(), timeout)
-
-    def tpc_commit(self, xid: Xid | str | None = None, *, timeout: float | None = None) -> None:
-        """Commits a two-phase transaction.
-
-        Args:
-            xid: a prepared transaction, also of another session; None for that of this connection, which is committed
-                in one phase if it was not prepared.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Raises:
-            ProgrammingError: no two-phase transaction was begun, or with ``xid``, one is open.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
-        self._run(self._core.tpc_finish(False, xid), timeout)
-
-    def tpc_rollback(self, xid: Xid | str | None = None, *, timeout: float | None = None) -> None:
-        """Rolls a two-phase transaction back.
-
-        Args:
-            xid: a prepared transaction, also of another session; None for that of this connection.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Raises:
-            ProgrammingError: no two-phase transaction was begun, or with ``xid``, one is open.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
-        self._run(self._core.tpc_finish(True, xid), timeout)
-
-    def tpc_recover(self, *, timeout: float | None = None) -> list[Xid]:
-        """Returns the prepared transactions of the database, to be finished by ``tpc_commit(xid)`` or
-        ``tpc_rollback(xid)``.
-
-        Args:
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            Their ids.
-
-        Raises:
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
-        return self._run(self._core.tpc_recover(), timeout)
 
     # what comes unasked
 

@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from .._shared.arguments import checked_callable
-from .._shared.connection_base import ConnectionBase
+from .._shared.two_phase_core import TwoPhaseBase
 from ..rows import RowFactory
-from ..types import Notice, Xid
+from ..types import Notice
 from .adapters import Adapters
 from .core import ConnectionCore
 
 R = TypeVar("R")
 
 
-class PostgresBase(ConnectionBase[R]):
+class PostgresBase(TwoPhaseBase[R]):
     """A connection to PostgreSQL, as far as it has nothing to wait for."""
 
     _core: ConnectionCore  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -36,22 +36,6 @@ class PostgresBase(ConnectionBase[R]):
     @property
     def _adapters(self) -> Adapters:
         return self._core.adapters
-
-    def xid(self, format_id: int, global_transaction_id: str, branch_qualifier: str) -> Xid:
-        """Creates the id of a two-phase transaction (PEP 249).
-
-        Args:
-            format_id: a number from 0 to 2147483647.
-            global_transaction_id: at most 64 bytes.
-            branch_qualifier: at most 64 bytes.
-
-        Returns:
-            The id.
-
-        Raises:
-            ProgrammingError: a part is too large.
-        """
-        return Xid(format_id, global_transaction_id, branch_qualifier)
 
     def add_notice_handler(self, handler: Callable[[Notice], None]) -> None:
         """Adds a function that is called with each notice and warning of the server, in the thread or task that
@@ -129,10 +113,6 @@ class PostgresBase(ConnectionBase[R]):
         super()._set_again(shared)
         self._core.notice_handlers[:] = handlers
         self._adapters.restore(adapters)
-
-    def _ends_itself(self) -> bool:
-        # One that is not prepared would be rolled back with the session: the commit is refused with that error.
-        return self._core.tpc is not None and self._core.tpc_prepared
 
 
 def version_number(text: str) -> int:

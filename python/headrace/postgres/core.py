@@ -6,16 +6,17 @@ import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 from weakref import WeakValueDictionary
 
 from .._native import ArrowSink, Columns, CopyBuffer, PostgresWire, Result, Transfer
 from .._shared.cancel_requests import SessionRequest
-from .._shared.core import Core, Pipelined
+from .._shared.core import Pipelined
 from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow, Outcome, PendingRequest, ask, each
 from .._shared.modes import IsolationLevel
 from .._shared.transactions import Modes
+from .._shared.two_phase_core import TwoPhaseCore
 from ..errors import Error, InFailedSqlTransaction, ProgrammingError
 from ..types import Notice, Notify, ParameterRows, TypeCode, Xid
 from . import resets
@@ -59,14 +60,7 @@ class CopyOfRows:
     """True if rows go to the server."""
 
 
-def _xid(given: Xid | str) -> Xid:
-    """The id of a transaction. Raises TypeError for what is none."""
-    if not isinstance(given, (Xid, str)):  # pyright: ignore[reportUnnecessaryIsInstance]
-        raise TypeError(f"xid is what xid() returns, or its text, not {type(given).__name__}")
-    return Xid.parse(given) if isinstance(given, str) else given
-
-
-class ConnectionCore(Core):
+class ConnectionCore(TwoPhaseCore):
     wire: PostgresWire  # pyright: ignore[reportIncompatibleVariableOverride]
     reset_modes = resets.MODES
     attributes = resets.ATTRIBUTES
@@ -86,8 +80,7 @@ class ConnectionCore(Core):
         """The streams that are open."""
         self.notice_handlers: list[Callable[[Notice], None]] = []
         self._notifications_lost = 0
-        self.tpc: Xid | None = None
-        self.tpc_prepared = False
+        self.forget_two_phase()
         self.lobs: WeakValueDictionary[int, PostgresLob] = WeakValueDictionary()
         """The large objects that are open, by descriptor."""
         self.adapters = Adapters(wire)
@@ -130,11 +123,6 @@ class ConnectionCore(Core):
                 raise ProgrammingError(f"isolation_level {value!r} is not one of {', '.join(ISOLATION_LEVELS)}")
         super().set_mode(name, value)
 
-    def check_end(self, rollback: bool) -> None:
-        if self.tpc is not None and not self.wire.closed:
-            raise ProgrammingError("inside a two-phase transaction use tpc_commit() or tpc_rollback()")
-        super().check_end(rollback)
-
     def is_begun(self) -> bool:
         """Returns true if a transaction is open, or may be by what has been asked for. That of a stream is the
         stream's."""
@@ -147,10 +135,6 @@ class ConnectionCore(Core):
         if not rollback:
             check_committed(answers[0])
 
-    def check_enter(self) -> None:
-        if self.tpc is not None:
-            raise ProgrammingError("transaction() cannot be used inside a two-phase transaction")
-
     def savepoint_begins(self, outer: bool, open: bool) -> bool:
         """BEGIN is only sent where none is open then."""
         return True
@@ -161,51 +145,23 @@ class ConnectionCore(Core):
 
     # two-phase commit
 
-    def tpc_begin(self, xid: Xid | str) -> Flow[None]:
-        """Begins a two-phase transaction."""
-        if self.in_transaction():
-            raise ProgrammingError("tpc_begin() needs a connection outside of a transaction")
-        if self.autocommit:
-            raise ProgrammingError("tpc_begin() needs autocommit off")
-        # Before anything is waited for: what others begin meanwhile is inside of it.
-        self.tpc = _xid(xid)
-        self.tpc_prepared = False
-        try:
-            yield from each(self.wire.verb("begin", begin=self.modes()))
-        except BaseException:
-            self.tpc = None
-            # The server may have begun it all the same.
-            if not self.wire.closed:
-                yield from each(self.wire.verb("rollback", owed=True))
-            raise
+    def start_two_phase(self, xid: Xid) -> Flow[None]:
+        yield from each(self.wire.verb("begin", begin=self.modes()))
 
-    def tpc_prepare(self) -> Flow[None]:
-        """First phase."""
-        if self.tpc is None:
-            raise ProgrammingError("tpc_prepare() needs tpc_begin() first")
-        if self.tpc_prepared:
-            raise ProgrammingError("the transaction is prepared already")
-        answers = yield from each(self.wire.verb("prepare", str(self.tpc)))
+    def undo_two_phase(self, xid: Xid) -> Flow[None]:
+        yield from each(self.wire.verb("rollback", owed=True))
+
+    def prepare_two_phase(self, xid: Xid) -> Flow[None]:
+        answers = yield from each(self.wire.verb("prepare", str(xid)))
         self._check_two_phase(answers[0])
-        self.tpc_prepared = True
 
-    def tpc_finish(self, rollback: bool, xid: Xid | str | None) -> Flow[None]:
-        """Second phase, of this connection's transaction or of a recovered one."""
-        verb: Literal["commit", "rollback"] = "rollback" if rollback else "commit"
-        if xid is None and self.tpc is None:
-            raise ProgrammingError(f"tpc_{verb}() without an xid needs tpc_begin() first")
-        if xid is not None and self.tpc is not None:
-            raise ProgrammingError(f"tpc_{verb}() with an xid cannot be called inside a two-phase transaction")
-        if xid is not None or self.tpc_prepared:
-            text = str(self.tpc if xid is None else _xid(xid))
-            end_prepared = self.wire.verb("rollback_prepared" if rollback else "commit_prepared", text)
-            yield from each(end_prepared)
-        else:
-            answers = yield from each(self.wire.verb(verb))
-            if not rollback:
-                self._check_two_phase(answers[0])
-        self.tpc = None
-        self.tpc_prepared = False
+    def end_two_phase(self, xid: Xid, rollback: bool) -> Flow[None]:
+        answers = yield from each(self.wire.verb("rollback" if rollback else "commit"))
+        if not rollback:
+            self._check_two_phase(answers[0])
+
+    def end_prepared(self, xid: Xid, rollback: bool) -> Flow[None]:
+        yield from each(self.wire.verb("rollback_prepared" if rollback else "commit_prepared", str(xid)))
 
     def _check_two_phase(self, results: Sequence[Result]) -> None:
         """Returns true if a failed transaction was not rolled back instead: nothing of it is left then."""
@@ -379,7 +335,7 @@ class ConnectionCore(Core):
     def reset(self, mode: str) -> Flow[None]:
         """Back to a fresh state: ``rollback`` ends an open transaction, ``discard`` forgets all session state."""
         self.forget_blocks()
-        self.tpc = None
+        self.leave_two_phase(mode)
         self.pipelines.clear()
         for reading in list(self.readings):
             ended = reading.end(told=True, discard=False)

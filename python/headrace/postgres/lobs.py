@@ -184,5 +184,10 @@ def unlinking(core: ConnectionCore, oid: Any) -> Flow[None]:
 def opened_file(given: str | os.PathLike[str] | IO[bytes], mode: str) -> contextlib.AbstractContextManager[IO[bytes]]:
     """The file of a path, which is closed after its block, or a file of the program's own."""
     if isinstance(given, (str, os.PathLike)):
-        return open(given, mode)
+        try:
+            return open(given, mode)
+        except ValueError as error:
+            raise ProgrammingError(f"{given!r} is not the path of a file: {error}") from None
+    if not callable(getattr(given, "read" if mode == "rb" else "write", None)):
+        raise TypeError(f"the file is a path, or an open binary file, not {type(given).__name__}")
     return contextlib.nullcontext(given)

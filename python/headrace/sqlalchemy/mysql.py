@@ -27,6 +27,7 @@ from headrace import defaults
 from . import _asyncio
 from ._engines import Engines, unwrapped
 from ._scripts import execute
+from ._two_phase import TwoPhase, TwoPhaseConnection
 from ._values import Zoneless, clock, day, is_aware, some_of_text
 
 # Values
@@ -120,7 +121,7 @@ class _ExecutionContext(MySQLExecutionContext):
         return cursor
 
 
-class MySQLDialect_headrace(Engines, MySQLDialect):
+class MySQLDialect_headrace(TwoPhase, Engines, MySQLDialect):
     """Blocking engines: ``mysql+headrace://user@host/database``."""
 
     driver = "headrace"
@@ -247,7 +248,7 @@ class MySQLDialect_headrace(Engines, MySQLDialect):
             unwrapped(dbapi_conn).close()
 
 
-class _AsyncConnection(_asyncio.Connection):
+class _AsyncConnection(TwoPhaseConnection):
     __slots__ = ("__weakref__",)
 
     def cursor(self, *, stream: bool = False, on_server: bool = False) -> _asyncio.Cursor:

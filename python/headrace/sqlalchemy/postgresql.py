@@ -47,6 +47,7 @@ from headrace.types import Multirange, Notice, Range, TransactionStatus
 from . import _asyncio
 from ._engines import Engines, unwrapped
 from ._scripts import execute
+from ._two_phase import TwoPhase, TwoPhaseConnection
 from ._values import day, is_aware, some_of_text
 
 logger = logging.getLogger("sqlalchemy.dialects.postgresql")
@@ -378,7 +379,7 @@ def _log_notice(notice: Notice) -> None:
     logger.info("%s: %s", notice.severity, notice.message)
 
 
-class PGDialect_headrace(Engines, PGDialect):
+class PGDialect_headrace(TwoPhase, Engines, PGDialect):
     """Blocking engines: ``postgresql+headrace://user@host/database``."""
 
     driver = "headrace"
@@ -531,33 +532,8 @@ class PGDialect_headrace(Engines, PGDialect):
     def get_deferrable(self, connection: Any) -> bool:
         return bool(connection.deferrable)
 
-    # two-phase commit
 
-    def do_begin_twophase(self, connection: Any, xid: Any) -> None:
-        connection.connection.tpc_begin(xid)
-
-    def do_prepare_twophase(self, connection: Any, xid: Any) -> None:
-        connection.connection.tpc_prepare()
-
-    def do_rollback_twophase(self, connection: Any, xid: Any, is_prepared: bool = True, recover: bool = False) -> None:
-        dbapi_connection = connection.connection.dbapi_connection
-        self._finish_twophase(dbapi_connection, dbapi_connection.tpc_rollback, xid if recover else None)
-
-    def do_commit_twophase(self, connection: Any, xid: Any, is_prepared: bool = True, recover: bool = False) -> None:
-        dbapi_connection = connection.connection.dbapi_connection
-        self._finish_twophase(dbapi_connection, dbapi_connection.tpc_commit, xid if recover else None)
-
-    def _finish_twophase(self, dbapi_connection: Any, finish: Callable[..., None], xid: Any) -> None:
-        if xid is not None:
-            # One that another connection has prepared cannot be finished inside of a transaction.
-            dbapi_connection.rollback()
-        finish(xid)
-
-    def do_recover_twophase(self, connection: Any) -> list[str]:
-        return [str(xid) for xid in connection.connection.tpc_recover()]
-
-
-class _AsyncConnection(_asyncio.Connection):
+class _AsyncConnection(TwoPhaseConnection):
     __slots__ = ()
 
     def cursor(self, name: str | None = None, *, withhold: bool = False) -> _asyncio.Cursor:
@@ -582,26 +558,6 @@ class _AsyncConnection(_asyncio.Connection):
     @deferrable.setter
     def deferrable(self, value: bool | None) -> None:
         _asyncio.wait(self._connection.set_deferrable(value))
-
-    def tpc_begin(self, xid: Any) -> None:
-        """Begins a two-phase transaction."""
-        _asyncio.wait(self._connection.tpc_begin(xid))
-
-    def tpc_prepare(self) -> None:
-        """First phase."""
-        _asyncio.wait(self._connection.tpc_prepare())
-
-    def tpc_commit(self, xid: Any = None) -> None:
-        """Second phase: commits."""
-        _asyncio.wait(self._connection.tpc_commit(xid))
-
-    def tpc_rollback(self, xid: Any = None) -> None:
-        """Second phase: rolls back."""
-        _asyncio.wait(self._connection.tpc_rollback(xid))
-
-    def tpc_recover(self) -> list[Any]:
-        """The prepared transactions of this database."""
-        return _asyncio.wait(self._connection.tpc_recover())
 
 
 class PGDialectAsync_headrace(_asyncio.Dialect, PGDialect_headrace):

@@ -9,6 +9,7 @@ from ..._shared.modes import IsolationLevel
 from ...mysql.core import MySqlCore, ServerWarning
 from ...rows import RowFactory
 from .._shared.scripts import LoopScripts
+from .._shared.two_phase import LoopTwoPhase
 from .cursor import AsyncCursor, AsyncStreamCursor
 from .loading import AsyncLoading
 from .streaming import AsyncStreaming
@@ -17,7 +18,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class AsyncConnection(AsyncStreaming[R], AsyncLoading[R], LoopScripts[R]):
+class AsyncConnection(AsyncStreaming[R], AsyncLoading[R], LoopTwoPhase[R], LoopScripts[R]):
     """A connection to MySQL or MariaDB. Tasks may share it: their requests are queued.
 
     As a context manager it commits at the end of the block, rolls back when the block raises an exception, and closes.

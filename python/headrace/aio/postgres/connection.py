@@ -14,8 +14,9 @@ from ...postgres.core import ConnectionCore
 from ...postgres.extensions import numpy_vectors, shapely_geometries
 from ...postgres.names import quote_name
 from ...rows import RowFactory
-from ...types import Notify, Xid
+from ...types import Notify
 from .._shared.scripts import LoopScripts
+from .._shared.two_phase import LoopTwoPhase
 from .copying import AsyncCopying
 from .cursor import AsyncCursor, AsyncServerCursor
 from .storing import AsyncStoring
@@ -25,7 +26,7 @@ R = TypeVar("R")
 T = TypeVar("T")
 
 
-class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], AsyncStoring[R], LoopScripts[R]):
+class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], AsyncStoring[R], LoopTwoPhase[R], LoopScripts[R]):
     """A connection to PostgreSQL. Tasks may share it: their requests are queued.
 
     As a context manager it commits at the end of the block, rolls back when the block raises an exception, and closes.
@@ -145,83 +146,6 @@ class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], AsyncStoring[R], LoopS
     # blocking: @deferrable.setter
     # blocking: def deferrable(self, value: bool | None) -> None:
     # blocking:     self._core.set_mode("deferrable", value)
-
-    async def tpc_begin(self, xid: Xid | str, *, timeout: float | None = None) -> None:
-        """Begins a two-phase transaction. Nothing is sent before its first statement.
-
-        Args:
-            xid: the transaction, of :meth:`xid`, or its text.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Raises:
-            ProgrammingError: a transaction is open, or the connection is in autocommit.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
-        await self._run(self._core.tpc_begin(xid), timeout)
-
-    async def tpc_prepare(self, *, timeout: float | None = None) -> None:
-        """Ends the first phase: prepares the two-phase transaction.
-
-        Args:
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Raises:
-            ProgrammingError: no two-phase transaction was begun, or it is prepared already.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
-        await self._run(self._core.tpc_prepare(), timeout)
-
-    async def tpc_commit(self, xid: Xid | str | None = None, *, timeout: float | None = None) -> None:
-        """Commits a two-phase transaction.
-
-        Args:
-            xid: a prepared transaction, also of another session; None for that of this connection, which is committed
-                in one phase if it was not prepared.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Raises:
-            ProgrammingError: no two-phase transaction was begun, or with ``xid``, one is open.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
-        await self._run(self._core.tpc_finish(False, xid), timeout)
-
-    async def tpc_rollback(self, xid: Xid | str | None = None, *, timeout: float | None = None) -> None:
-        """Rolls a two-phase transaction back.
-
-        Args:
-            xid: a prepared transaction, also of another session; None for that of this connection.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Raises:
-            ProgrammingError: no two-phase transaction was begun, or with ``xid``, one is open.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
-        await self._run(self._core.tpc_finish(True, xid), timeout)
-
-    async def tpc_recover(self, *, timeout: float | None = None) -> list[Xid]:
-        """Returns the prepared transactions of the database, to be finished by ``tpc_commit(xid)`` or
-        ``tpc_rollback(xid)``.
-
-        Args:
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            Their ids.
-
-        Raises:
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-        """
-        return await self._run(self._core.tpc_recover(), timeout)
 
     # what comes unasked
 
