@@ -132,6 +132,21 @@ async def test_the_same_on_asyncio_and_as_arrow(url: str, admin: Any, sql: str) 
     assert admin.fetchval("select count(*) from fresh") == 1
 
 
+@pytest.mark.parametrize("options", [{}, {"prepared": False}], ids=["prepared", "unprepared"])
+@pytest.mark.parametrize("sql", STYLES)
+def test_types_are_looked_up_whatever_a_backslash_in_a_string_is(
+    url: str, admin: Any, sql: str, options: dict[str, Any]
+) -> None:
+    """The server refuses some escapes where a backslash in a string is one, and after a row was stored."""
+    definition, expected = CHANGES["a column of a composite type"]
+    with headrace.connect(url, autocommit=True, **options) as conn:
+        conn.execute("set standard_conforming_strings = off")
+        conn.fetch(sql, 1)
+        admin.executescript(f"truncate fresh; {definition}")
+        assert conn.fetch(sql, 9) == [expected]
+    assert admin.fetchval("select count(*) from fresh") == 1
+
+
 def test_tenants_with_types_of_their_own_may_alternate(url: str, admin: Any) -> None:
     sql = "insert into things (mood) values (%s) returning mood"
     for tenant in ("one", "two"):

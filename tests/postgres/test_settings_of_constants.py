@@ -68,6 +68,10 @@ def test_setting_may_be_set_in_every_way(conn: Any, setting: str) -> None:
     assert conn.fetchval(query) == as_second
     conn.execute(f"select set_config('{setting}', '{first}', false)")
     assert conn.fetchval(query) == as_first
+    conn.execute("update pg_settings set setting = %s where name = %s", (second, setting))
+    assert conn.fetchval(query) == as_second
+    conn.execute(f"update pg_settings set setting = '{first}' where name = '{setting}'")
+    assert conn.fetchval(query) == as_first
     with conn.transaction():
         with pytest.raises(ZeroDivisionError), conn.transaction():
             conn.execute(f"set {setting} = '{second}'")

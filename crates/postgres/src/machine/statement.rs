@@ -1,7 +1,7 @@
 //! Prepared statements and the plans made for them once.
 
 use crate::messages::backend::Field;
-use crate::sql::{begins_with, may_set_constants};
+use crate::sql::{begins_with, may_set_constants, updates_settings};
 use crate::types::{self, Decoder, Encoder, Format, Oid, TypeRegistry};
 use headrace_core::{Column, Described, Epoch, Prepared};
 use std::borrow::{Borrow, Cow};
@@ -40,11 +40,11 @@ fn of_process_and_time() -> u64 {
 }
 
 /// Returns true if a text calls `set_config` for the search path, for the role, which the path may name by `$user`, or
-/// for a setting whose name is not a literal.
+/// for a setting whose name is not a literal, or if it updates `pg_settings`.
 pub(super) fn calls_set_config_of_path(sql: &str) -> bool {
     const NAME: &[u8] = b"set_config";
     const PATHS: [&[u8]; 3] = [b"'search_path'", b"'role'", b"'session_authorization'"];
-    let sql = sql.as_bytes();
+    let (text, sql) = (sql, sql.as_bytes());
     // Parentheses are rarer than letters, and this is done for each statement that is prepared.
     let mut opening = sql.iter().enumerate().filter(|(_, byte)| **byte == b'(').map(|(at, _)| at);
     opening.any(|at| {
@@ -52,7 +52,7 @@ pub(super) fn calls_set_config_of_path(sql: &str) -> bool {
         let name = &before[before.len().saturating_sub(NAME.len())..];
         let is_path = |path: &&[u8]| first.get(..path.len()).is_some_and(|begin| begin.eq_ignore_ascii_case(path));
         name.eq_ignore_ascii_case(NAME) && (!first.starts_with(b"'") || PATHS.iter().any(is_path))
-    })
+    }) || updates_settings(text)
 }
 
 /// The columns of a result, and the decoder of each.

@@ -1,6 +1,6 @@
 //! Constants whose value is decided when a text is parsed.
 
-use super::lexer::{Lexer, Token, is_word};
+use super::lexer::{Lexer, Token};
 use crate::limits;
 
 /// Reported settings by which the server reads the constants of a text when it parses it, and not again.
@@ -23,8 +23,8 @@ const UNREPORTED: [&str; 9] = [
 /// How else a text names one of [`CONSTANT_SETTINGS`], or all.
 const OTHERWISE: [&str; 3] = ["time zone", "reset all", "discard all"];
 
-/// Returns true if a text may change a setting by which the server reads constants, by SET, RESET, DISCARD, a block (DO) or
-/// `set_config()` with the setting's name. What a function does that it calls is not known here.
+/// Returns true if a text may change a setting by which the server reads constants, by SET, RESET, DISCARD, a block (DO),
+/// `set_config()` with the setting's name, or an UPDATE of `pg_settings`. What a function does that it calls is not known here.
 ///
 /// ```
 /// use headrace_postgres::sql::may_set_constants;
@@ -35,7 +35,10 @@ pub fn may_set_constants(sql: &str) -> bool {
     let first = Lexer::new(sql).next();
     let sets = first.is_some_and(|first| ["set", "reset", "discard", "do"].iter().any(|verb| first.is(verb)));
     let is_several = || sql.trim_end_matches([';', ' ', '\n']).contains(';');
-    if !(sets || calls_set_config(sql) || is_several()) {
+    if updates_settings(sql) {
+        return true;
+    }
+    if !(sets || contains_name(sql, "set_config") || is_several()) {
         return false;
     }
     if sql.len() > limits::SETTING_SQL_BYTES {
@@ -48,11 +51,18 @@ pub fn may_set_constants(sql: &str) -> bool {
     others.any(|name| text.contains(name)) || names.into_iter().any(|name| text.contains(&name))
 }
 
-/// Underscores are rarer than letters, and this is done for each statement that is prepared.
-fn calls_set_config(sql: &str) -> bool {
-    let bytes = sql.as_bytes();
-    let around = |at: usize| bytes.get(at.wrapping_sub(3)..at + 7);
-    sql.match_indices('_').any(|(at, _)| around(at).is_some_and(|word| word.eq_ignore_ascii_case(b"set_config")))
+/// Returns true if a text may be an UPDATE of the view `pg_settings`, whose rule calls `set_config()` (manual,
+/// "pg_settings"): for any settings, whose names may be parameters.
+pub(crate) fn updates_settings(sql: &str) -> bool {
+    contains_name(sql, "pg_settings") && Lexer::new(sql).any(|token| token.is("update"))
+}
+
+/// Returns true if a name with one underscore is in a text, in any case. Underscores are rarer than letters, and this is
+/// done for each statement that is prepared.
+fn contains_name(sql: &str, name: &str) -> bool {
+    let before = name.find('_').unwrap_or_default();
+    let around = |at: usize| sql.as_bytes().get(at.wrapping_sub(before)..(at + name.len()).wrapping_sub(before));
+    sql.match_indices('_').any(|(at, _)| around(at).is_some_and(|found| found.eq_ignore_ascii_case(name.as_bytes())))
 }
 
 /// Words that a date, a time or a timestamp may be given by (manual, "Special Values"), and whose value is that of the
@@ -135,8 +145,9 @@ fn may_spell_word(text: &str) -> bool {
     has_word(&read)
 }
 
+/// Everything but letters is between words: digits and underscores, too.
 fn has_word(text: &str) -> bool {
-    text.split(|c: char| c.is_ascii() && !is_word(c as u8)).any(is_moment)
+    text.split(|c: char| !c.is_ascii_alphabetic()).any(is_moment)
 }
 
 fn is_moment(word: &str) -> bool {
@@ -154,6 +165,8 @@ mod tests {
             ("select timestamp ' NOW '", true),
             ("select date 'today'", true),
             ("select $$yesterday$$::date, $1", true),
+            ("select '_now'::timestamp", true),
+            ("select '1:00:00now2'::timestamp", true),
             ("select $a$tomorrow 12:00$a$::timestamp", true),
             ("select e'n\\x6fw'::timestamp", true),
             ("select U&'n!006fw' uescape '!' ::timestamp", true),
@@ -208,6 +221,8 @@ mod tests {
             "do $$ begin set lc_monetary = 'C'; end $$",
             "select pg_catalog.SET_CONFIG('extra_float_digits', $1, true)",
             "select 1; set transform_null_equals = on",
+            "update pg_settings set setting = 'escape' where name = 'bytea_output'",
+            "with s as (select $1) update only pg_catalog.\"pg_settings\" set setting = $2 where name = $1",
         ] {
             assert!(may_set_constants(sql), "{sql}");
         }
@@ -219,6 +234,7 @@ mod tests {
             "select set_config('app.tenant', $1, true)",
             "select _, set_confi('TimeZone'), current_setting('TimeZone')",
             "update t set a = timezone('UTC', b)",
+            "select setting from pg_settings where name = 'TimeZone'",
             "begin; set local app.tenant = 'x'; commit",
         ] {
             assert!(!may_set_constants(sql), "{sql}");

@@ -13,6 +13,7 @@ mod script;
 mod session_state;
 mod settings;
 
+pub(crate) use constants::updates_settings;
 pub use constants::{CONSTANT_SETTINGS, has_parse_time_constant, has_plain_parse_time_constant, may_set_constants};
 pub use custom::custom_settings;
 pub use deallocate::{Deallocated, deallocates};

@@ -76,7 +76,7 @@ fn query(oids: &[Oid], altered: &str) -> String {
            CASE WHEN t.typtype OPERATOR(pg_catalog.=) 'd' THEN t.typtypmod::pg_catalog.text ELSE \
              (SELECT pg_catalog.string_agg(a.atttypid::pg_catalog.text OPERATOR(pg_catalog.||) ' ' \
                OPERATOR(pg_catalog.||) a.atttypmod::pg_catalog.text OPERATOR(pg_catalog.||) ' ' \
-               OPERATOR(pg_catalog.||) pg_catalog.replace(a.attname::pg_catalog.text, E'\\n', U&'\\FFFF'), E'\\n' \
+               OPERATOR(pg_catalog.||) pg_catalog.replace(a.attname::pg_catalog.text, E'\\n', E'\\x01'), E'\\n' \
                ORDER BY a.attnum) \
              FROM pg_catalog.pg_attribute a WHERE t.typtype OPERATOR(pg_catalog.=) 'c' \
              AND a.attrelid OPERATOR(pg_catalog.=) t.typrelid \

@@ -266,12 +266,13 @@ impl TypeRegistry {
     }
 }
 
-/// `oid modifier name`, one attribute per line: a line feed in its name is written as U+FFFF by the query.
+/// `oid modifier name`, one attribute per line: a line feed in its name is written as U+0001 by the query, which every
+/// encoding has, and which may be written as an escape whatever `standard_conforming_strings` is.
 fn composite(text: &str) -> Arc<[Attribute]> {
     let attribute = |line: &str| {
         let mut parts = line.splitn(3, ' ');
         let (oid, modifier, name) = (parts.next()?, parts.next()?, parts.next()?);
-        let name = name.replace('\u{ffff}', "\n");
+        let name = name.replace('\u{1}', "\n");
         Some(Attribute { name, oid: oid.parse().ok()?, modifier: modifier.parse().ok()? })
     };
     text.lines().filter_map(attribute).collect()
