@@ -9,6 +9,11 @@ import pytest
 
 MADE = {
     "temporary table": ("create temporary table hidden (a int)", "drop table pg_temp.hidden"),
+    "temporary table of EXPLAIN ANALYZE": (
+        "explain analyze create temporary table hidden as select 2 as a where false",
+        "drop table pg_temp.hidden",
+    ),
+    "temporary table of SELECT INTO": ("select 2 as a into temporary hidden where false", "drop table pg_temp.hidden"),
     "table in a schema before": ("create table nearer.hidden (a int)", "drop table nearer.hidden"),
     "view in a schema before": ("create view nearer.hidden as select 2 as a where false", "drop view nearer.hidden"),
 }
@@ -39,6 +44,20 @@ def test_table_that_is_hidden_is_not_read(names: Any, made: str) -> None:
         names.execute(make)
         for query, values in QUERIES:
             assert [names.fetchval(query, *values) for _ in range(2)] == [0, 0]
+        names.execute(drop)
+
+
+@pytest.mark.parametrize("made", MADE)
+def test_table_that_is_hidden_in_a_pipeline_is_not_read(names: Any, made: str) -> None:
+    make, drop = MADE[made]
+    for query, values in QUERIES:
+        assert [names.fetchval(query, *values) for _ in range(2)] == [1, 1]
+        with names.pipeline():
+            names.execute(make)
+            found = names.execute(query, values or None)
+        assert found.fetchall() == [(0,)]
+        names.executescript(f"{drop}; {make}")
+        assert names.fetchval(query, *values) == 0
         names.execute(drop)
 
 

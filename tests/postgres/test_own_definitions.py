@@ -48,6 +48,19 @@ def test_pipeline_after_own_definitions_sees_them(mine: Any, change: Any) -> Non
         assert piped(mine, "SELECT * FROM t") == piped(mine, "SELECT * FROM t") == expected
 
 
+@pytest.mark.parametrize("forget", ["DEALLOCATE ALL", "DISCARD ALL"])
+def test_statements_that_a_pipeline_deallocates_are_prepared_again(mine: Any, forget: str) -> None:
+    mine.rollback()
+    mine.autocommit = True
+    for _ in range(2):
+        assert mine.fetchval("SELECT 1 + %s", 2) == 3
+        with mine.pipeline():
+            mine.execute(forget)
+            first = mine.execute("SELECT 1 + %s", (2,))
+            second = mine.execute("SELECT 1 + %s", (3,))
+        assert (first.fetchall(), second.fetchall()) == ([(3,)], [(4,)])
+
+
 def test_definitions_within_a_pipeline_are_seen_after_them(mine: Any) -> None:
     assert piped(mine, "SELECT * FROM t") == [(1,)]
     for change, row in (("ALTER TABLE t ADD b int", (1, None)), ("DO $$BEGIN ALTER TABLE t DROP b; END$$", (1,))):

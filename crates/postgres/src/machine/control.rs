@@ -132,10 +132,10 @@ fn nesting(statement: &str) -> Option<Nesting> {
 }
 
 /// Returns true if a statement that begins with this word may change the meaning of others: tables, types, the search
-/// path. The effects of a function are not seen.
+/// path; or may deallocate them. The effects of a function are not seen.
 pub(super) fn may_change_schema(word: &str) -> bool {
-    const WORDS: [&str; 10] =
-        ["alter", "create", "drop", "set", "reset", "rollback", "import", "do", "call", "discard"];
+    const WORDS: [&str; 11] =
+        ["alter", "create", "drop", "set", "reset", "rollback", "import", "do", "call", "discard", "deallocate"];
     WORDS.iter().any(|other| word.eq_ignore_ascii_case(other))
 }
 

@@ -3,7 +3,7 @@
 
 use super::control::{self, Control};
 use super::request::Request;
-use crate::sql::begins_with;
+use crate::sql::{begins_with, effects};
 
 /// The facts of a text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -25,7 +25,7 @@ impl Facts {
         Self {
             control,
             copies: first.is_some_and(|word| word.eq_ignore_ascii_case("copy")),
-            may_change_schema: first.is_some_and(control::may_change_schema),
+            may_change_schema: first.is_some_and(|word| control::may_change_schema(word) || makes_table(word, sql)),
             names_session_object: begins_with(sql, &["FETCH", "EXECUTE"]),
         }
     }
@@ -75,6 +75,16 @@ impl Facts {
     }
 }
 
+/// Returns true if a statement that begins with this word makes a table otherwise than by CREATE: SELECT INTO, and EXPLAIN
+/// ANALYZE of what makes one.
+fn makes_table(first: &str, sql: &str) -> bool {
+    let is = |word: &str| first.eq_ignore_ascii_case(word);
+    // Most queries have no such letters, and this is looked for in each of them.
+    let has_into =
+        || sql.as_bytes().windows(4).any(|four| four[3] | 0x20 == b'o' && four.eq_ignore_ascii_case(b"into"));
+    ((is("select") || is("with")) && has_into() || is("explain")) && effects(sql).creates
+}
+
 #[cfg(test)]
 mod tests {
     use super::{Control, Facts};
@@ -94,6 +104,10 @@ mod tests {
             ("/**/fetch 1 from c", Facts { names_session_object: true, ..none }),
             ("execute p", Facts { names_session_object: true, ..none }),
             ("call f()", Facts { may_change_schema: true, ..none }),
+            ("select 1 as a into temp t", Facts { may_change_schema: true, ..none }),
+            ("explain analyze create temp table t as select 1", Facts { may_change_schema: true, ..none }),
+            ("with a as (insert into t values (1) returning b) select 'into' from a", none),
+            ("explain insert into t values (1)", none),
         ] {
             assert_eq!(Facts::of(sql), facts, "{sql}");
         }

@@ -308,6 +308,7 @@ impl<H: PgHandler> Machine<H> {
         pending.block.completed(tag);
         changed |= (tag == b"SET" || tag == b"RESET") && pending.request.sets_path();
         changed |= pending.statement().is_some_and(|statement| statement.sets_path);
+        changed |= tag == b"EXPLAIN" && pending.request.explains_creation();
         let misread = pending.statement().is_some_and(|statement| statement.sets_constants);
         // CREATE TABLE AS has the tag of a SELECT, and no columns.
         changed |= tag.starts_with(b"SELECT ") && pending.answer.columns.is_none();

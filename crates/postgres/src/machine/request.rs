@@ -2,6 +2,7 @@
 
 use super::facts::Facts;
 use super::statement::Columns;
+use crate::sql::effects;
 use crate::types::Oid;
 use headrace_core::verb::{Effect, Verb};
 use std::sync::Arc;
@@ -288,6 +289,12 @@ impl Request {
     pub(super) fn sets_path(&self) -> bool {
         let (Request::Execute(Execute { sql, .. }) | Request::Script { sql, .. }) = self else { return false };
         mentions(sql, &["search_path", "role", "authorization", "schema", "all"])
+    }
+
+    /// Returns true if its EXPLAIN may be ANALYZE of what makes a table.
+    pub(super) fn explains_creation(&self) -> bool {
+        let (Request::Execute(Execute { sql, .. }) | Request::Script { sql, .. }) = self else { return false };
+        effects(sql).creates
     }
 
     /// Returns true if it is sent by the simple protocol.
