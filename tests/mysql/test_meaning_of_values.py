@@ -381,6 +381,66 @@ def test_each_way_to_a_value(my: Conn, my_server: Served) -> None:
     assert pyarrow.table(my.fetch_arrow(QUERY, HOURS)).to_pylist() == [{"a": EXPECTED}]
 
 
+GUESSED = ("concat(?, '')", "hex(?)", "abs(?)", "-?", "coalesce(?, 1)", "truncate(?, 2)", "concat(a, ?)")
+TABLES = (
+    "select q.x from (select {} as x from src order by a limit 2) q",
+    "select lag({}) over (order by a) from src",
+    "select first_value({}) over w from src window w as (order by a)",
+    "with c as (select {} as x from src limit 2) select x from c",
+    "select x from (select max(x) as x from (select {} as x from src limit 2) q) r",
+)
+"""Queries for which the server makes tables of its own, with ``{}`` for an expression."""
+CUT = [INSTANT, HOURS, dt.timedelta(microseconds=5), 2**64 - 1, 1e300, D("123456789012345678.123456789"), "äö😀", None]
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_tables_of_the_server_s_own_do_not_cut_values(compared: Compared, table: str) -> None:
+    fresh(compared.bound, "table src (a varchar(60))")
+    compared.bound.executescript("insert into src values ('x'), ('y')")
+    found = [compared.differs(table.format(guessed), value) for guessed in GUESSED for value in CUT]
+    assert [line for line in found if line] == []
+
+
+@pytest.mark.parametrize("guessed", GUESSED)
+def test_a_table_that_is_read_while_it_is_written_to_stores_whole_values(compared: Compared, guessed: str) -> None:
+    fresh(compared.bound, "table src (a varchar(60))")
+    found = []
+    for value in CUT:
+        for conn in (compared.bound, compared.text):
+            conn.executescript("truncate src")
+            conn.executescript("insert into src values ('x')")
+            sql = f"insert into src select {guessed.replace('a,', 'b,')} from src, (select 'y' as b) other"
+            refused = outcome(functools.partial(conn.execute, sql, (value,)))
+            found.append((refused, conn.executescript("select hex(a) from src order by 1").fetchall()))
+    assert found[::2] == found[1::2]
+
+
+@pytest.mark.parametrize("sql", ["select a from src order by a limit ?", "select a from src limit 1 offset ?"])
+def test_a_number_of_rows_is_a_whole_number(compared: Compared, sql: str) -> None:
+    fresh(compared.bound, "table src (a varchar(60))")
+    compared.bound.executescript("insert into src values ('x'), ('y'), ('z')")
+    for value in (1, "1", "abc", -1, 1, None, D("1.5"), 2**64 - 1, 0, 2):
+        ways = [functools.partial(way, sql, (value,)) for way in (compared.bound.execute, compared.text.execute)]
+        ways.append(functools.partial(compared.bound.stream, sql, (value,), on_server=True))
+        found = [outcome(way) for way in ways]
+        assert isinstance(found[1], list) or not any(isinstance(rows, list) for rows in found), (value, found)
+        assert not isinstance(found[1], list) or found[0] == found[1] == found[2], (value, found)
+
+
+@pytest.mark.parametrize("guessed", GUESSED)
+def test_cursors_on_the_server_do_not_cut_values(compared: Compared, guessed: str) -> None:
+    fresh(compared.bound, "table src (a varchar(60))")
+    compared.bound.executescript("insert into src values ('x')")
+    sql = f"select {guessed} from src"
+    for value in CUT:
+        by_hand = functools.partial(compared.bound.stream, sql.replace("?", literal(value)), on_server=True)
+        bound = functools.partial(compared.bound.stream, sql, (value,), on_server=True)
+        first = outcome(bound)
+        # What is prepared for one is not taken for the other.
+        outcome(functools.partial(compared.bound.execute, sql, (value,)))
+        assert first == outcome(bound) == outcome(by_hand)
+
+
 @pytest.mark.parametrize("value", [HOURS, "a'b\\c", b"\xff\0'", None, 1.5])
 def test_cursors_on_the_server_read_block_by_block(my: Conn, my_server: Served, value: Any) -> None:
     query = f"select concat(?, '') as a, seq from {my_server.series(5)}"

@@ -12,7 +12,7 @@ use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::column::{Column, PrepareOk};
 use crate::packets::header;
 use crate::packets::reply::{Completion, ServerError, StateChange};
-use crate::sql::Scan;
+use crate::sql::{Scan, limits};
 use crate::types::ColumnType;
 use headrace_core::Session as _;
 use headrace_core::protocol::Summary;
@@ -274,8 +274,12 @@ impl<H: MyHandler> Machine<H> {
         let once = volatile || cursor && !mariadb || pending.literal;
         let only = matches!(pending.request, Request::Prepare { .. });
         let binding = settles.then(|| Binding::new(&sql, modes, kinds));
+        let ok_params = ok.params;
         let mut statement = Statement::prepared(sql, ok, columns.clone(), binding, vectors, once, epoch);
         statement.binds = binds;
+        if ok_params > 0 {
+            statement.limits = limits(&statement.sql, modes);
+        }
         statement.literal = pending.literal && ok.params == 0;
         let statement = Arc::new(statement);
         pending.used = Some(Used::Own(statement.clone()));

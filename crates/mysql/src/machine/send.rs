@@ -8,7 +8,7 @@ use super::reply::{Expect, ReplyKind};
 use super::request::{AsText, Execute, ParameterRows, Request, VerbStatement};
 use super::session::SessionState;
 use super::stage::{RequestEvent, RequestState};
-use super::statement::Statement;
+use super::statement::{Statement, are_numbers_of_rows};
 use super::table::Together;
 use super::verb::COMMIT;
 use super::wire::Wire;
@@ -17,7 +17,7 @@ use crate::errors::numbers::STMT_HAS_NO_OPEN_CURSOR;
 use crate::packets::command::{self, Command, LAST_PREPARED};
 use crate::packets::frame;
 use crate::packets::reply::ServerError;
-use crate::sql::Scan;
+use crate::sql::{Scan, limits};
 use crate::types::{Lists, Target, encode_param, encode_param_for_mysql, splice_literal};
 use headrace_core::verb::Effect;
 use headrace_core::{Mismatch, Parameters, Pending as _, Reported, ResponseHandler, WriteBuffer, transaction};
@@ -260,7 +260,11 @@ impl<H: MyHandler> Machine<H> {
         // Without any, the count is wrong.
         let may_write = execute.text != AsText::Never && (given != Some(0) || execute.rows != ParameterRows::One);
         pending.literal = false;
-        if !self.session.prepares(&scan) || may_write && !self.session.binds(sql, &scan) {
+        let binds = match execute.cursor {
+            Some(_) => self.session.binds_with_cursor(sql, &scan),
+            None => self.session.binds(sql, &scan),
+        };
+        if !self.session.prepares(&scan) || may_write && !binds {
             if execute.cursor.is_some() && self.session.opens_cursor(sql) {
                 return self.prepare_literal(at, sql, RequestEvent::StartPrepare, cx, write_buffer);
             }
@@ -278,7 +282,9 @@ impl<H: MyHandler> Machine<H> {
         let countable = !scan.uncertain && given == Some(scan.placeholders.len());
         let one = execute.rows == ParameterRows::One && execute.cursor.is_none();
         let known = self.last_prepared != LastPrepared::Unknown;
-        if one && countable && known && self.session.prepares_ahead() && self.window > 1 {
+        let limits = limits(sql, self.session.modes());
+        let has_numbers = pending.slot.handler.as_mut().is_none_or(|it| are_numbers_of_rows(&it.params(cx), &limits));
+        if one && countable && has_numbers && known && self.session.prepares_ahead() && self.window > 1 {
             return self.execute_ahead(at, sql, cx, write_buffer);
         }
         self.prepare(sql, write_buffer);
@@ -293,8 +299,12 @@ impl<H: MyHandler> Machine<H> {
         }
         match execute.cursor {
             None => Some(known.clone()),
-            // A cursor has its statement for itself.
-            Some(_) if self.session.mariadb && known.id.is_some() => self.statements.take(&execute.sql),
+            // A cursor has its statement for itself, with its parameters bound.
+            Some(_) if self.session.mariadb && known.id.is_some() => {
+                let scan = Scan::new(&execute.sql, self.session.modes());
+                let binds = execute.text == AsText::Never || self.session.binds_with_cursor(&execute.sql, &scan);
+                if binds { self.statements.take(&execute.sql) } else { None }
+            }
             Some(_) => None,
         }
     }

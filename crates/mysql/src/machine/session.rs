@@ -121,6 +121,12 @@ impl SessionState {
         scan.placeholders.is_empty() || !scan.takes_literals() || is_bindable(sql, self.modes(), typing)
     }
 
+    /// The same for a cursor: MariaDB (10.11 is one) makes a table of its rows, with the types that it guessed when it
+    /// prepared the statement.
+    pub(super) fn binds_with_cursor(&self, sql: &str, scan: &Scan) -> bool {
+        scan.placeholders.is_empty() || !scan.takes_literals() || is_bindable(sql, self.modes(), Typing::ByPlace)
+    }
+
     /// Returns true if the server does not prepare a statement, or loses its values: a list after IN, a constructor of
     /// rows on MariaDB, or more parameters than their number can be.
     pub(super) fn prepares(&self, scan: &Scan) -> bool {

@@ -8,7 +8,7 @@ use crate::sql::{Lexer, Modes, Scan, is_one_of, words};
 use crate::types::{self, ColumnType, Decoder, Target, decode_binary_row, decode_text_row};
 use headrace_core::column;
 use headrace_core::token::TokenKind;
-use headrace_core::{Column, Described, Epoch, Fatal, Parameters, Prepared, Sink};
+use headrace_core::{Column, Described, Epoch, Fatal, Parameters, Prepared, Sink, Value, ValueKind};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -139,6 +139,9 @@ pub struct Statement {
     columns: Mutex<Option<Arc<Columns>>>,
     /// The types that its parameters are bound to, on servers for which that matters.
     binding: Option<Binding>,
+    /// Parameters that are a number of rows. MariaDB (10.11 is one) makes 0 of text there, and the largest number of -1,
+    /// and MySQL (9.7 is one) takes NULL with a cursor, where literals are errors.
+    pub(super) limits: Vec<usize>,
     /// It is not executed again: MySQL (9.7 is one) sends no rows of a statement that once had a cursor and is executed
     /// without, and keeps the types of the variables that it names, and which of two tables of a name it describes.
     pub(super) once: bool,
@@ -192,6 +195,7 @@ impl Statement {
             vectors: Vec::new(),
             columns: Mutex::default(),
             binding: None,
+            limits: Vec::new(),
             once: false,
             binds: true,
             literal: false,
@@ -216,8 +220,10 @@ impl Statement {
     /// How a row of parameters is sent; if it is bound, it will be executed.
     pub(super) fn sending<P: Parameters>(&self, row: &P) -> Sending {
         match &self.binding {
-            Some(binding) if !self.literal => binding.sending(row),
-            _ => Sending::Bound,
+            _ if self.literal => Sending::Bound,
+            _ if !are_numbers_of_rows(row, &self.limits) => Sending::Written,
+            Some(binding) => binding.sending(row),
+            None => Sending::Bound,
         }
     }
 
@@ -246,6 +252,14 @@ impl Statement {
             *slot = Some(columns.clone());
         }
     }
+}
+
+/// Returns true if each of these parameters is a number of rows: a whole number that is not negative.
+pub(super) fn are_numbers_of_rows<P: Parameters>(row: &P, limits: &[usize]) -> bool {
+    limits.iter().all(|at| {
+        let Ok(value) = row.get(*at) else { return true };
+        value.kind() == ValueKind::Int && value.int().map_or(true, |number| number >= 0)
+    })
 }
 
 #[cfg(test)]

@@ -6,10 +6,12 @@
 //! a parameter is stored in a column, or compared with one, it gets the type of the column, into which a literal would
 //! be converted, too. MariaDB gives a parameter the type of its value; but TIME(), TIMESTAMP() and UNION take the number
 //! of decimals from the statement that is prepared (10.11 is one), and what it stores of a statement, as the body of a
-//! trigger, has the parameters in it.
+//! trigger, has the parameters in it. Where it makes a table of its own of expressions, its columns have the types that
+//! were guessed then: `abs(?)` is cut to 999999999999.999999 in a window or in a derived table with LIMIT.
 
 use super::lexer::Modes;
 use super::tokens::Tokens;
+use super::{is_one_of, words};
 use headrace_core::token::TokenKind;
 
 /// What a statement does with a parameter, and nothing else.
@@ -26,6 +28,15 @@ pub fn placements(sql: &str, modes: Modes) -> Option<Vec<Placement>> {
     Tokens::new(sql, modes).placements()
 }
 
+/// The numbers of the parameters, from 0, that are a number of rows: after LIMIT and OFFSET.
+pub(crate) fn limits(sql: &str, modes: Modes) -> Vec<usize> {
+    // Most texts have no such word.
+    match words(sql).any(|word| is_one_of(word, &["limit", "offset"])) {
+        true => Tokens::new(sql, modes).limits(),
+        false => Vec::new(),
+    }
+}
+
 /// Returns true if MariaDB does with the values of a statement's parameters what it would do with literals.
 pub(super) fn is_valued(sql: &str, modes: Modes) -> bool {
     // Not SET: it refuses a number for a variable of SET STATEMENT, and a DECIMAL for a set of modes (10.11 is one).
@@ -35,7 +46,8 @@ pub(super) fn is_valued(sql: &str, modes: Modes) -> bool {
 }
 
 /// Words after which MariaDB makes columns of a table of its own of a query's expressions.
-const COLLECTED: [&str; 6] = ["union", "except", "intersect", "distinct", "distinctrow", "group"];
+const COLLECTED: [&str; 9] =
+    ["union", "except", "intersect", "distinct", "distinctrow", "group", "group_concat", "over", "window"];
 
 /// The part of a query that a token is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,12 +156,17 @@ impl Tokens<'_> {
 
     /// Returns true if MariaDB may lose a part of a value: of a parameter in the parentheses of TIME() or TIMESTAMP(), or in
     /// a column of a UNION, the fraction of a second. Of an expression of bytes it takes all results for equal in DISTINCT
-    /// and GROUP BY (10.11 is one), and of NULLIF() of a text and a column of latin1 it makes question marks there.
+    /// and GROUP BY (10.11 is one), and of NULLIF() of a text and a column of latin1 it makes question marks there. A query
+    /// within another may become a table, and so may that of an INSERT, if it reads the table that it writes to.
     fn loses_values(&self) -> bool {
-        let (mut depth, mut called) = (0usize, None);
+        let verb = self.verb();
+        let inserts = self.is_one_of(verb, &["insert", "replace"]);
+        let (mut depth, mut called, mut queried, mut reads) = (0usize, None, None, false);
         for at in 0..self.tokens.len() {
             match self.tokens[at].kind {
                 TokenKind::Punctuation(b'(') => {
+                    let queries = at > verb && self.is_one_of(at + 1, &["select", "with"]);
+                    queried = queried.or(queries.then_some(depth));
                     let calls = at > 0 && self.is_one_of(at - 1, &["time", "timestamp"]) && !self.is_in_name(at - 1);
                     called = called.or(calls.then_some(depth));
                     depth += 1;
@@ -157,8 +174,12 @@ impl Tokens<'_> {
                 TokenKind::Punctuation(b')') => {
                     depth = depth.saturating_sub(1);
                     called = called.filter(|outside| *outside < depth);
+                    queried = queried.filter(|outside| *outside < depth);
                 }
-                TokenKind::Placeholder if called.is_some() => return true,
+                TokenKind::Placeholder if called.is_some() || queried.is_some() || reads => return true,
+                TokenKind::Word if inserts && depth == 0 && self.is_word(at, "select") && !self.is_in_name(at) => {
+                    reads = true;
+                }
                 TokenKind::Word if self.is_one_of(at, &COLLECTED) && !self.is_in_name(at) => {
                     return true;
                 }
@@ -166,6 +187,17 @@ impl Tokens<'_> {
             }
         }
         false
+    }
+
+    fn limits(&self) -> Vec<usize> {
+        let is_limit = |at: usize| self.is_one_of(at, &["limit", "offset"]) && !self.is_in_name(at);
+        let marks = (0..self.tokens.len()).filter(|at| self.tokens[*at].kind == TokenKind::Placeholder).enumerate();
+        let is_rows = |at: usize| match at.checked_sub(1) {
+            Some(before) if self.is_punctuation(before, b',') => before > 1 && is_limit(before - 2),
+            Some(before) => is_limit(before),
+            None => false,
+        };
+        marks.filter(|(_, at)| is_rows(*at)).map(|(number, _)| number).collect()
     }
 
     fn placements(&self) -> Option<Vec<Placement>> {
@@ -401,6 +433,25 @@ impl Tokens<'_> {
                 _ => false,
             },
             _ => false,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_rows_are_found() {
+        for (sql, expected) in [
+            ("select a from t where b = ? limit ?", vec![1]),
+            ("select a from t limit ?, ?", vec![0, 1]),
+            ("(select ? LIMIT ? OFFSET ?) union select 1 limit 5, ?", vec![1, 2, 3]),
+            ("delete from t where `limit` = ? or t.limit = ? order by a limit ?", vec![2]),
+            ("select a, ? from t where b = 'limit ?'", vec![]),
+            ("insert into t values (?, ?)", vec![]),
+        ] {
+            assert_eq!(limits(sql, Modes::default()), expected, "{sql}");
         }
     }
 }

@@ -10,6 +10,7 @@ mod load;
 mod tokens;
 
 use bare::Bare;
+pub(crate) use bound::limits;
 pub use bound::{Placement, placements};
 pub use effect::{
     Changes, Facts, TableChanges, TableLocks, changes_session, is_harmless_variable, may_change_role,
