@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import uuid
+from collections.abc import Mapping
 from typing import Any
 
 from django.conf import settings
@@ -33,6 +34,20 @@ class ZonelessOperations(BaseDatabaseOperations):
         if isinstance(expression, ExpressionWrapper) and expression.conditional:
             return self.conditional_expression_supported_in_where_clause(expression.expression)
         return False
+
+    def last_executed_query(self, cursor: Any, sql: Any, params: Any) -> str:
+        """Returns a statement with its values, to be read: it was not sent so."""
+        sql, params = getattr(cursor, "executed", None) or (sql, params)
+        text = str(sql)
+        if not params:
+            return text % () if params is not None and "%" in text else text
+        quote = self.connection.schema_editor().quote_value
+        if isinstance(params, Mapping):
+            shown: Any = {name: quote(value) for name, value in params.items()}
+        else:
+            shown = tuple(quote(value) for value in params)
+        written: str = text % shown
+        return written
 
     # values
 
@@ -61,6 +76,10 @@ class ZonelessOperations(BaseDatabaseOperations):
 
     def _in_units(self, value: datetime.datetime | datetime.time) -> Any:
         return value.replace(microsecond=value.microsecond // self.microseconds * self.microseconds)
+
+    def convert_durationfield_value(self, value: Any, expression: Any, connection: Any) -> Any:
+        """Returns a span of time, of its microseconds: a product with a fraction is one."""
+        return value if value is None else datetime.timedelta(microseconds=round(value))
 
     def get_db_converters(self, expression: Any) -> list[Any]:
         """Returns what makes a field's values of those that the driver returns."""

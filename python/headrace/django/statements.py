@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Final
 
 _PLACE: Final = re.compile(r"%(?:%|s|\((\w+)\)s)")
@@ -47,17 +47,20 @@ class StatementCursor:
 
     def __init__(self, cursor: Any, adapt: Callable[[Any], Any]) -> None:
         self.cursor = cursor
+        self.executed: tuple[Any, Any] | None = None
+        """The last statement, with its values, as Django wrote it."""
         self._adapt = adapt
 
     def execute(self, sql: Any, params: Any = None) -> Any:
         """Executes a statement."""
+        self.executed = (sql, params)
         text, values = translated(sql, params, self._adapt)
         return self.cursor.execute(text) if values is None else self.cursor.execute(text, values)
 
-    def executemany(self, sql: Any, rows: Iterable[Sequence[Any]]) -> Any:
+    def executemany(self, sql: Any, rows: Iterable[Any]) -> Any:
         """Executes a statement once for each row."""
         text, _ = question_marks(str(sql))
-        return self.cursor.executemany(text, [[self._adapt(value) for value in row] for row in rows])
+        return self.cursor.executemany(text, [translated(sql, row, self._adapt)[1] for row in rows])
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.cursor, name)

@@ -14,10 +14,12 @@ from ... import cubrid
 from ..pooled import PooledWrapper
 from .creation import DatabaseCreation
 from .features import DatabaseFeatures
+from .functions import install
 from .introspection import DatabaseIntrospection
 from .operations import DatabaseOperations
 from .schema import DatabaseSchemaEditor
 
+install()
 _NUMBER: Final = re.compile(r"\d+")
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.db import InterfaceError
 from django.db.backends.base.features import BaseDatabaseFeatures
 from django.utils.functional import cached_property
 
@@ -17,6 +18,9 @@ class DatabaseFeatures(BaseDatabaseFeatures):
     """By the CUBRID manual, https://www.cubrid.org/manual/en/11.3/sql/."""
 
     minimum_database_version = (10, 2)
+    # A condition needs a table: this one has one row.
+    bare_select_suffix = " FROM db_root"
+    closed_cursor_error_class = InterfaceError
     has_select_for_update = True
     supports_select_for_update_with_limit = False
     # A key is checked at once, in the order in which rows are written.
@@ -27,6 +31,9 @@ class DatabaseFeatures(BaseDatabaseFeatures):
     supports_timezones = False
     has_zoneinfo_database = False
     order_by_nulls_first = True
+    can_create_inline_fk = False
+    # Its index is a part of a foreign key, and not shown as another one.
+    indexes_foreign_keys = False
     supports_column_check_constraints = False
     supports_table_check_constraints = False
     can_introspect_check_constraints = False

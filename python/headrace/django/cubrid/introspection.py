@@ -79,8 +79,6 @@ class DatabaseIntrospection(BaseDatabaseIntrospection):
         """Returns the columns of a table or view."""
         quoted = self.connection.ops.quote_name(table_name)
         remarks = {row[0]: row[-1] for row in self._info("columns", table_name)}
-        cursor.execute(f"SELECT * FROM {quoted} WHERE 1 = 0")
-        described = {column[0]: column for column in cursor.description}
         cursor.execute(f"SHOW COLUMNS FROM {quoted}")
         found = []
         for name, declared, null, _, default, extra in cursor.fetchall():
@@ -88,17 +86,16 @@ class DatabaseIntrospection(BaseDatabaseIntrospection):
             kind = match[1].upper() if match else declared.partition("(")[0].upper()
             length, scale = (match[2], match[3]) if match else (None, None)
             numbers = [None if number is None else int(number) for number in (length, scale)]
-            column = described[name]
             found.append(
                 FieldInfo(
                     name,
                     kind,
-                    column[2],
+                    numbers[0],
                     numbers[0],
                     numbers[0],
                     (numbers[1] or 0) if kind in ("NUMERIC", "DECIMAL") else numbers[1],
                     null == "YES",
-                    default,
+                    None if default in ("null", "NULL") else default,
                     None,
                     "auto_increment" in (extra or ""),
                     remarks.get(name) or "",
@@ -137,12 +134,11 @@ class DatabaseIntrospection(BaseDatabaseIntrospection):
         found: dict[str, dict[str, Any]] = {}
         key = primary_key(self._info("primary_key", table_name))
         if key:
-            found[key[0]] = constraint(key[1], primary_key=True, unique=True)
+            found[key[0]] = constraint(key[1], primary_key=True, unique=True, index=True, orders=["ASC"] * len(key[1]))
         keys = foreign_keys(self._info("foreign_keys", table_name))
         for foreign in keys:
-            # Each has an index.
             referred = (foreign.table, foreign.referred[0])
-            found[foreign.name] = constraint(foreign.columns, foreign_key=referred, index=True)
+            found[foreign.name] = constraint(foreign.columns, foreign_key=referred)
         for index in indexes(self._info("constraints", table_name), [key.name for key in keys]):
             found[index.name] = constraint(
                 [column for column, _ in index.columns],

@@ -43,6 +43,7 @@ _FUNCTIONS: Final = {
 class DatabaseOperations(ZonelessOperations):
     """What the ORM asks."""
 
+    compiler_module = "headrace.django.cubrid.compiler"
     microseconds = _MILLISECOND
     cast_char_field_without_max_length = "VARCHAR"
     cast_data_types: ClassVar[dict[str, str]] = {
@@ -156,10 +157,6 @@ class DatabaseOperations(ZonelessOperations):
             return f"CAST({sql} AS TIME)", params
         return f"CAST(TIME_FORMAT({sql}, %s) AS TIME)", (*params, _TIME_FORMATS[lookup_type])
 
-    def format_for_duration_arithmetic(self, sql: str) -> str:
-        """Returns the milliseconds that are added to a DATETIME."""
-        return f"({sql}) / {_MILLISECOND}"
-
     def subtract_temporals(self, internal_type: str, lhs: Any, rhs: Any) -> tuple[str, Any]:
         """Returns microseconds: the difference of two DATETIMEs is in milliseconds, of days or times in theirs."""
         unit = {"DateField": _DAY, "TimeField": _SECOND}.get(internal_type, _MILLISECOND)
@@ -177,6 +174,22 @@ class DatabaseOperations(ZonelessOperations):
                 found = [one for table in tables for one in self.connection.introspection.get_sequences(cursor, table)]
             sql += self.sequence_reset_by_name_sql(style, found)
         return sql
+
+    def sequence_reset_sql(self, style: Any, model_list: Any) -> list[str]:
+        """Returns what has AUTO_INCREMENT go on after the largest number that there is now."""
+        sql = []
+        for model in model_list:
+            key = model._meta.auto_field
+            if key is not None and not model._meta.proxy and model._meta.managed:
+                sql.append(self.next_number_sql(model._meta.db_table, key.column))
+        return sql
+
+    def next_number_sql(self, table: str, column: str) -> str:
+        """Returns what has AUTO_INCREMENT go on after the largest number of a column."""
+        name = self.quote_name(table)
+        with self.connection.cursor() as cursor:
+            cursor.execute(f"SELECT COALESCE(MAX({self.quote_name(column)}), 0) + 1 FROM {name}")
+            return f"ALTER TABLE {name} AUTO_INCREMENT = {cursor.fetchone()[0]}"
 
     def sequence_reset_by_name_sql(self, style: Any, sequences: Any) -> list[str]:
         """Returns what has AUTO_INCREMENT begin again."""

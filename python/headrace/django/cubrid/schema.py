@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
@@ -68,12 +70,30 @@ class DatabaseSchemaEditor(BaseDatabaseSchemaEditor):
     def _alter_column_type_sql(
         self, model: Any, old_field: Any, new_field: Any, new_type: str, old_collation: Any, new_collation: Any
     ) -> Any:
-        return super()._alter_column_type_sql(
-            model, old_field, new_field, self._with_rest(old_field, new_type, old_field.null), old_collation,
-            new_collation,
-        )  # fmt: skip
+        declared = self._with_rest(old_field, new_type, old_field.null)
+        changed, after = super()._alter_column_type_sql(
+            model, old_field, new_field, declared, old_collation, new_collation
+        )
+        if "AUTO_INCREMENT" in new_type and not self.collect_sql:
+            after = [*after, (_NextNumber(self.connection.ops, model._meta.db_table, new_field.column), [])]
+        return changed, after
+
+    def _field_should_be_indexed(self, model: Any, field: Any) -> bool:
+        # A foreign key has an index.
+        is_key = bool(field.remote_field) and getattr(field, "db_constraint", False)
+        return not is_key and bool(super()._field_should_be_indexed(model, field))
 
     def _alter_column_null_sql(self, model: Any, old_field: Any, new_field: Any) -> tuple[str, list[Any]]:
         declared = new_field.db_parameters(connection=self.connection)["type"]
         text = self._with_rest(new_field, declared, new_field.null)
         return f"MODIFY COLUMN {self.quote_name(new_field.column)} {text}", []
+
+
+class _NextNumber:
+    """A statement that is written when it is executed: it has the largest number that there is then."""
+
+    def __init__(self, operations: Any, table: str, column: str) -> None:
+        self.written: Callable[[], str] = partial(operations.next_number_sql, table, column)
+
+    def __str__(self) -> str:
+        return self.written()

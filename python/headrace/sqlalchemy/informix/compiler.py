@@ -11,10 +11,9 @@ from typing import Any
 from sqlalchemy import cast, exc, select, util
 from sqlalchemy.sql import compiler, elements, expression, sqltypes
 
+from ...informix.catalog import ONE_ROW
 from .types import DATETIME, FINEST
 
-ONE_ROW = '(SELECT 1 AS n FROM "informix".systables WHERE tabid = 1) AS one_row'
-"""A table of one row, for queries that read none: Informix has no SELECT without FROM."""
 FULL_PRECISION = 32
 """Digits of the longest DECIMAL."""
 

@@ -12,8 +12,9 @@ from sqlalchemy import exc
 from sqlalchemy.schema import Sequence
 from sqlalchemy.sql import compiler, elements, functions, sqltypes
 
+from ...informix.catalog import LONGEST_VARCHAR
 from .compiler import FULL_PRECISION, current
-from .types import FINEST, LONGEST_VARCHAR
+from .types import FINEST
 
 NOT_THERE = ("NO ACTION", "RESTRICT")
 """What a foreign key does without a clause for it."""

@@ -16,16 +16,14 @@ from sqlalchemy.engine import URL, default
 import headrace
 import headrace.informix
 
+from ...informix.catalog import LONGEST_NAME, ONE_ROW
 from .. import _asyncio
 from .._alembic import set_up_older_alembic
 from .._engines import Levels, QuestionMarks
-from .compiler import ONE_ROW, InformixCompiler
+from .compiler import InformixCompiler
 from .ddl import InformixDDLCompiler, InformixIdentifierPreparer, InformixTypeCompiler
 from .reflection import InformixReflection
 from .types import COLSPECS
-
-LONGEST_NAME = 128
-"""Bytes of the longest name of anything."""
 
 _cursor_numbers = itertools.count(1)
 

@@ -10,8 +10,6 @@ it.
 
 from __future__ import annotations
 
-import re
-from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -20,16 +18,28 @@ from sqlalchemy.engine import default, reflection
 from sqlalchemy.engine.reflection import ReflectionDefaults
 from sqlalchemy.sql import sqltypes
 
-from ...informix.catalog import COLUMN_NAMES, FIRST_OWN, INDEXES, Indexes, indexes
-from .types import SERIALS, reflected
+from ...informix.catalog import (
+    CHECKS,
+    COLUMN_NAMES,
+    COLUMNS,
+    CONSTRAINTS,
+    FIRST_OWN,
+    INDEXES,
+    KIND,
+    NOT_NULL,
+    REFERENCES,
+    SERIALS,
+    WITH_BINARY,
+    Indexes,
+    checks,
+    indexes,
+)
+from .types import reflected
 
 _TABLE, _VIEW, _SEQUENCE, _SYNONYMS = "T", "V", "Q", ("S", "P")
-_CHECK_TEXT, _VIEW_TEXT = 32, 64
-"""Characters of a row of ``syschecks`` and ``sysviews``: a text goes on in the next row, its blanks at the end of one
-may be lost."""
+_VIEW_TEXT = 64
+"""Characters of a row of ``sysviews``: a text goes on in the next row, its blanks at the end of one may be lost."""
 _FUNCTIONS = {"T": "TODAY", "U": "USER", "S": "DBSERVERNAME", "N": "NULL"}
-# A literal that is not a text has its binary form before it, in the letters of ESQL/C's 6-bit code.
-_WITH_BINARY = re.compile(r"^[A-Za-z0-9+/_\-]{2,}\s+(?=[-+.\dDI])")
 
 
 class Found(NamedTuple):
@@ -132,24 +142,19 @@ class InformixReflection(default.DefaultDialect):
     @reflection.cache
     def get_columns(self, connection: Any, table_name: str, schema: str | None = None, **keywords: Any) -> Any:
         number = self._number(connection, table_name, schema, **keywords)
-        sql = (
-            "SELECT c.colname, c.coltype, c.collength, x.name, d.type, d.default "
-            "FROM syscolumns c LEFT JOIN sysdefaults d ON d.tabid = c.tabid AND d.colno = c.colno "
-            "LEFT JOIN sysxtdtypes x ON x.extended_id = c.extended_id WHERE c.tabid = ? ORDER BY c.colno"
-        )
         columns = []
-        for name, kind, length, extended, default_kind, text in connection.exec_driver_sql(sql, (number,)):
+        for name, kind, length, extended, default_kind, text in connection.exec_driver_sql(COLUMNS, (number,)):
             type_ = reflected(kind, length, extended)
             if type_ is None:
-                util.warn(f"Did not recognize type {extended or kind & 0xFF!r} of column {name!r}")
+                util.warn(f"Did not recognize type {extended or kind & KIND!r} of column {name!r}")
                 type_ = sqltypes.NULLTYPE
             columns.append(
                 {
                     "name": name,
                     "type": type_,
-                    "nullable": not kind & 0x100,
+                    "nullable": not kind & NOT_NULL,
                     "default": self._default(type_, default_kind, text),
-                    "autoincrement": kind & 0xFF in SERIALS,
+                    "autoincrement": kind & KIND in SERIALS,
                 }
             )
         return columns or ReflectionDefaults.columns()
@@ -167,7 +172,7 @@ class InformixReflection(default.DefaultDialect):
         if isinstance(type_, (sqltypes.String, sqltypes.Boolean)):
             quoted = text.replace("'", "''")
             return f"'{quoted}'"
-        return _WITH_BINARY.sub("", text)
+        return WITH_BINARY.sub("", text)
 
     # keys and indexes
 
@@ -179,11 +184,7 @@ class InformixReflection(default.DefaultDialect):
 
     @reflection.cache
     def _constraints(self, connection: Any, *, number: int, **keywords: Any) -> list[Any]:
-        sql = (
-            "SELECT constrid, constrname, constrtype, idxname FROM sysconstraints "
-            "WHERE tabid = ? AND constrtype IN ('P', 'U', 'R', 'C') ORDER BY constrname"
-        )
-        return list(connection.exec_driver_sql(sql, (number,)))
+        return list(connection.exec_driver_sql(CONSTRAINTS, (number,)))
 
     def _keys(self, connection: Any, number: int, kind: str, **keywords: Any) -> list[tuple[str, list[str], int, str]]:
         """The keys of a kind: name, columns, number, name of the index."""
@@ -215,12 +216,7 @@ class InformixReflection(default.DefaultDialect):
     @reflection.cache
     def get_foreign_keys(self, connection: Any, table_name: str, schema: str | None = None, **keywords: Any) -> Any:
         number = self._number(connection, table_name, schema, **keywords)
-        sql = (
-            "SELECT r.constrid, r.delrule, r.ptabid, t.tabname, t.owner, p.idxname "
-            "FROM sysreferences r, sysconstraints c, systables t, sysconstraints p "
-            "WHERE c.tabid = ? AND r.constrid = c.constrid AND t.tabid = r.ptabid AND p.constrid = r.primary"
-        )
-        references = {row[0]: row[1:] for row in connection.exec_driver_sql(sql, (number,))}
+        references = {row[0]: row[1:] for row in connection.exec_driver_sql(REFERENCES, (number,))}
         found = []
         for name, columns, constraint, _ in self._keys(connection, number, "R", **keywords):
             rule, parent, table, owner, index = references[constraint]
@@ -261,15 +257,9 @@ class InformixReflection(default.DefaultDialect):
         self, connection: Any, table_name: str, schema: str | None = None, **keywords: Any
     ) -> Any:
         number = self._number(connection, table_name, schema, **keywords)
-        texts = defaultdict[int, list[Any]](list)
-        sql = (
-            "SELECT k.constrid, k.checktext FROM syschecks k, sysconstraints c "
-            "WHERE c.tabid = ? AND k.constrid = c.constrid AND k.type = 'T' ORDER BY k.constrid, k.seqno"
-        )
-        for constraint, text in connection.exec_driver_sql(sql, (number,)):
-            texts[constraint].append((text,))
+        texts = checks(connection.exec_driver_sql(CHECKS, (number,)))
         found = [
-            {"name": name, "sqltext": _without_brackets(_joined(texts[constraint], _CHECK_TEXT))}
+            {"name": name, "sqltext": _without_brackets(texts[constraint])}
             for constraint, name, kind, _ in self._constraints(connection, number=number, **keywords)
             if kind == "C"
         ]

@@ -60,8 +60,6 @@ __all__ = [
     "VARCHAR",
 ]
 
-LONGEST_VARCHAR = 255
-"""Bytes of the longest VARCHAR and NVARCHAR."""
 FINEST = "FRACTION(5)"
 """The finest unit of time, ten microseconds."""
 
@@ -237,7 +235,6 @@ COLSPECS: dict[Any, Any] = {
 # syscolumns.coltype, in the "SYSCOLUMNS" page of IBM's Guide to SQL: Reference.
 UNITS = {0: "YEAR", 2: "MONTH", 4: "DAY", 6: "HOUR", 8: "MINUTE", 10: "SECOND", 11: "FRACTION(1)", 12: "FRACTION(2)",
          13: "FRACTION(3)", 14: "FRACTION(4)", 15: "FRACTION(5)"}  # fmt: skip
-SERIALS = (6, 18, 53)
 _NAMED = {
     "boolean": sqltypes.BOOLEAN,
     "blob": sqltypes.BLOB,

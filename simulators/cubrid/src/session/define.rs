@@ -12,11 +12,11 @@ use crate::types::Type;
 use crate::values::Bound;
 
 impl CasSession {
-    fn batch(&self, sql: &str) -> Result<()> {
+    pub(super) fn batch(&self, sql: &str) -> Result<()> {
         self.connection.execute_batch(sql).map_err(|error| self.failure(error, None, &[]))
     }
 
-    fn kept_or(&self, done: rusqlite::Result<()>) -> Result<()> {
+    pub(super) fn kept_or(&self, done: rusqlite::Result<()>) -> Result<()> {
         done.map_err(|error| self.failure(error, None, &[]))
     }
 
@@ -184,7 +184,7 @@ impl CasSession {
         found.ok_or_else(|| Error::semantic(format!("Unknown class \"dba.{name}\". ")))
     }
 
-    fn save(&self, table: &Table) -> Result<()> {
+    pub(super) fn save(&self, table: &Table) -> Result<()> {
         self.kept_or(catalog::save(&self.connection, table))
     }
 
@@ -325,6 +325,9 @@ impl CasSession {
                 );
                 return Err(Error::server(-923, text));
             }
+            if cascade {
+                self.forget_keys_to(name)?;
+            }
             // A row may refer to another one of the same table.
             self.batch(&format!(
                 "PRAGMA defer_foreign_keys = ON; DROP TABLE {}; PRAGMA defer_foreign_keys = OFF",
@@ -372,6 +375,13 @@ impl CasSession {
         self.batch(&format!("ALTER TABLE {} RENAME TO {}", in_sqlite(from), in_sqlite(to)))?;
         self.kept_or(catalog::forget(&self.connection, from))?;
         to.clone_into(&mut defined.name);
+        let renamed = |key: &mut Key| {
+            if let Some((table, ..)) = key.references.as_mut().filter(|it| it.0 == from) {
+                to.clone_into(table);
+            }
+        };
+        defined.keys.iter_mut().for_each(renamed);
+        self.change_keys_to(from, renamed)?;
         for key in &defined.keys {
             if let Some(sql) = catalog::create_index(to, key) {
                 self.batch(&sql)?;
@@ -383,36 +393,6 @@ impl CasSession {
         }
         drop(numbers);
         self.save(&defined)
-    }
-
-    /// Makes a table again: `values` are the columns with their values in SQLite's SQL, of the old one.
-    fn rebuild(&self, table: &Table, values: &[(String, String)]) -> Result<()> {
-        let own: Vec<(String, String)> = match values {
-            [] => table.columns.iter().map(|column| (column.name.clone(), quote(&column.name))).collect(),
-            values => values.to_vec(),
-        };
-        let new = format!("{} new", table.name);
-        for sql in catalog::create(table, &new) {
-            self.batch(&sql)?;
-        }
-        let list: Vec<String> = own.iter().map(|(name, _)| quote(name)).collect();
-        let items: Vec<String> = own.iter().map(|(_, sql)| sql.clone()).collect();
-        self.batch(&format!(
-            "PRAGMA defer_foreign_keys = ON; INSERT INTO {} ({}) SELECT {} FROM {}; DROP TABLE {}; ALTER TABLE {} RENAME TO {}",
-            in_sqlite(&new),
-            list.join(", "),
-            items.join(", "),
-            in_sqlite(&table.name),
-            in_sqlite(&table.name),
-            in_sqlite(&new),
-            in_sqlite(&table.name)
-        ))?;
-        for key in &table.keys {
-            if let Some(sql) = catalog::create_index(&table.name, key) {
-                self.batch(&sql)?;
-            }
-        }
-        Ok(())
     }
 
     fn alter(&mut self, name: &str, step: &Alter) -> Result<()> {
@@ -478,6 +458,13 @@ impl CasSession {
                     }
                 }
                 self.batch(&format!("ALTER TABLE {} RENAME COLUMN {} TO {}", in_sqlite(name), quote(from), quote(to)))?;
+                let renamed = |key: &mut Key| {
+                    if let Some((_, columns, ..)) = key.references.as_mut().filter(|it| it.0 == name) {
+                        columns.iter_mut().filter(|column| *column == from).for_each(|column| column.clone_from(to));
+                    }
+                };
+                table.keys.iter_mut().for_each(renamed);
+                self.change_keys_to(name, renamed)?;
             }
             Alter::Rename(to) => return self.rename_table(name, to),
             Alter::Change(old, new, keys) => {
@@ -487,6 +474,9 @@ impl CasSession {
                     changed.default.clone_from(&table.columns[at].default);
                 }
                 let before = std::mem::replace(&mut table.columns[at], changed);
+                if let (None, Some((start, step))) = (before.auto, new.auto) {
+                    self.set_number(&format!("table {name}"), start, step);
+                }
                 for key in &mut table.keys {
                     for (own, _) in &mut key.columns {
                         if own == old {

@@ -4,6 +4,7 @@ mod define;
 mod execute;
 mod failures;
 mod lob;
+mod referring;
 mod replies;
 mod requests;
 mod restart;

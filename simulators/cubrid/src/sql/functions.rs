@@ -479,7 +479,7 @@ impl Compiler<'_> {
             }
             "json_extract" | "json_object" | "json_array" | "json_type" | "json_valid" | "json_length"
             | "json_keys" | "json_unquote" | "json_set" | "json_insert" | "json_replace" | "json_remove"
-            | "json_depth" | "json_contains" | "json_pretty" | "json_quote" | "json_merge" => {
+            | "json_depth" | "json_contains" | "json_contains_path" | "json_pretty" | "json_quote" | "json_merge" => {
                 self.json(name, arguments)
             }
             "regexp_replace" if arity(3, 6) => {
@@ -673,11 +673,18 @@ impl Compiler<'_> {
                 (format!("nullif({} -> {}, 'null')", sqls[0], sqls[1]), Type::of(JSON))
             }
             "json_extract" => (format!("json_extract({list})"), Type::of(JSON)),
+            "json_contains_path" if sqls.len() > 2 => {
+                let found: Vec<String> =
+                    sqls[2..].iter().map(|path| format!("json_type({}, {path}) IS NOT NULL", sqls[0])).collect();
+                let (every, one) = (found.join(" AND "), found.join(" OR "));
+                let test = format!("CASE lower({}) WHEN 'all' THEN {every} ELSE {one} END", sqls[1]);
+                (format!("iif({} IS NULL, NULL, {test})", sqls[0]), Type::of(INT))
+            }
             "json_valid" => (format!("json_valid({list})"), Type::of(INT)),
             "json_length" => (format!("cub_json_length({})", sqls[0]), Type::of(INT)),
             "json_type" => (format!("cub_json_type({})", sqls[0]), text_type(STRING)),
             "json_unquote" => (format!("cub_json_unquote({})", sqls[0]), text_type(STRING)),
-            "json_depth" | "json_contains" | "json_pretty" | "json_keys" | "json_merge" => {
+            "json_depth" | "json_contains" | "json_contains_path" | "json_pretty" | "json_keys" | "json_merge" => {
                 return Err(Error::semantic(format!("Function {name} is undefined. ")));
             }
             _ => (format!("{name}({list})"), Type::of(JSON)),

@@ -1,0 +1,54 @@
+"""Expressions that CUBRID writes otherwise: Django asks them for ``as_cubrid``."""
+
+# pyright: basic, reportMissingTypeStubs=false
+# Django has no types: its own code is inferred, and what it assigns in other methods is not found.
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from django.core.exceptions import FieldError
+from django.db.models.expressions import DurationExpression
+from django.db.models.fields.json import HasKeyLookup, KeyTransform
+
+from ..expressions import written
+
+_MILLISECOND: Final = 1_000
+_SECOND: Final = 1_000_000
+"""In microseconds."""
+
+
+def _kind(expression: Any) -> str:
+    try:
+        name: str = expression.output_field.get_internal_type()
+    except (AttributeError, FieldError):
+        return ""
+    return name
+
+
+def _duration(self: Any, compiler: Any, connection: Any) -> tuple[str, Any]:
+    """A sum of a time and a span, or the product of a span and a number.
+
+    A number that is added to a DATETIME is one of milliseconds, and of seconds to a TIME.
+    """
+    kinds = {_kind(self.lhs), _kind(self.rhs)}
+    unit = _SECOND if "TimeField" in kinds else _MILLISECOND
+    is_sum = bool(kinds & {"DateField", "DateTimeField", "TimeField"})
+    parts: list[str] = []
+    values: list[Any] = []
+    for side in (self.lhs, self.rhs):
+        sql, params = compiler.compile(side)
+        kind = _kind(side)
+        if is_sum and kind == "DurationField":
+            sql = f"CAST({sql} AS BIGINT) / {unit}"
+        elif is_sum and kind == "DateField":
+            sql = f"CAST({sql} AS DATETIME)"
+        parts.append(sql)
+        values += params
+    return f"({connection.ops.combine_expression(self.connector, parts)})", values
+
+
+def install() -> None:
+    """Lets these expressions be written for CUBRID, whose functions for JSON have MySQL's names."""
+    of_mysql: Any = (KeyTransform, HasKeyLookup)
+    written("cubrid", {DurationExpression: _duration, **{kind: kind.as_mysql for kind in of_mysql}})

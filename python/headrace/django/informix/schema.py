@@ -1,0 +1,83 @@
+"""Definitions as Informix has them: constraints have their names after them."""
+
+# pyright: basic, reportMissingTypeStubs=false
+# Django has no types: its own code is inferred, and what it assigns in other methods is not found.
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+
+
+class DatabaseSchemaEditor(BaseDatabaseSchemaEditor):
+    """CREATE, ALTER and DROP, by IBM's Guide to SQL: Syntax."""
+
+    sql_constraint = "%(constraint)s CONSTRAINT %(name)s"
+    sql_create_unique = "ALTER TABLE %(table)s ADD CONSTRAINT UNIQUE (%(columns)s) CONSTRAINT %(name)s"
+    sql_create_check = "ALTER TABLE %(table)s ADD CONSTRAINT CHECK (%(check)s) CONSTRAINT %(name)s"
+    sql_create_pk = "ALTER TABLE %(table)s ADD CONSTRAINT PRIMARY KEY (%(columns)s) CONSTRAINT %(name)s"
+    sql_create_fk = (
+        "ALTER TABLE %(table)s ADD CONSTRAINT FOREIGN KEY (%(column)s) "
+        "REFERENCES %(to_table)s (%(to_column)s) CONSTRAINT %(name)s"
+    )
+    sql_unique_constraint = "UNIQUE (%(columns)s)"
+    sql_rename_table = "RENAME TABLE %(old_table)s TO %(new_table)s"
+    sql_delete_table = "DROP TABLE %(table)s"
+    sql_create_column = "ALTER TABLE %(table)s ADD %(column)s %(definition)s"
+    sql_delete_column = "ALTER TABLE %(table)s DROP %(column)s"
+    sql_rename_column = "RENAME COLUMN %(table)s.%(old_column)s TO %(new_column)s"
+    sql_alter_column_type = "MODIFY (%(column)s %(type)s%(collation)s)"
+    sql_alter_column_default = "MODIFY (%(column)s %(type)s DEFAULT %(default)s)"
+    sql_alter_column_no_default = "MODIFY (%(column)s %(type)s)"
+    sql_alter_column_no_default_null = sql_alter_column_no_default
+    sql_create_index = "CREATE INDEX %(name)s ON %(table)s (%(columns)s)%(extra)s"
+    sql_create_unique_index = "CREATE UNIQUE INDEX %(name)s ON %(table)s (%(columns)s)"
+    sql_rename_index = "RENAME INDEX %(old_name)s TO %(new_name)s"
+
+    def quote_value(self, value: Any) -> str:
+        """Returns a value as a literal."""
+        if value is None:
+            return "NULL"
+        if isinstance(value, bool):
+            return "'t'" if value else "'f'"
+        if isinstance(value, datetime.datetime):
+            return f"DATETIME({value.strftime('%Y-%m-%d %H:%M:%S.%f')[:-1].rjust(25, '0')}) YEAR TO FRACTION(5)"
+        if isinstance(value, datetime.date):
+            return f"'{value:%m/%d/%Y}'"
+        if isinstance(value, datetime.time):
+            return f"DATETIME({value.strftime('%H:%M:%S.%f')[:-1]}) HOUR TO FRACTION(5)"
+        if isinstance(value, (bytes, bytearray, memoryview)):
+            return f"'{bytes(value).hex()}'"
+        if isinstance(value, str):
+            return "'" + value.replace("'", "''") + "'"
+        return str(value)
+
+    def prepare_default(self, value: Any) -> str:
+        """Returns a default as a literal."""
+        return self.quote_value(value)
+
+    def _with_rest(self, field: Any, new_type: str, is_null: bool) -> str:
+        """A type and what MODIFY would take from the column otherwise."""
+        text = new_type
+        if field.has_db_default():
+            default, params = self.db_default_sql(field)
+            text += f" DEFAULT {default % tuple(self.quote_value(value) for value in params)}"
+        return text if is_null else f"{text} NOT NULL"
+
+    def _alter_column_type_sql(
+        self, model: Any, old_field: Any, new_field: Any, new_type: str, old_collation: Any, new_collation: Any
+    ) -> Any:
+        declared = self._with_rest(old_field, new_type, old_field.null)
+        return super()._alter_column_type_sql(model, old_field, new_field, declared, old_collation, new_collation)
+
+    def _alter_column_null_sql(self, model: Any, old_field: Any, new_field: Any) -> tuple[str, list[Any]]:
+        declared = new_field.db_parameters(connection=self.connection)["type"]
+        text = self._with_rest(new_field, declared, new_field.null)
+        return f"MODIFY ({self.quote_name(new_field.column)} {text})", []
+
+    def _field_should_be_indexed(self, model: Any, field: Any) -> bool:
+        # A foreign key has an index.
+        is_key = bool(field.remote_field) and getattr(field, "db_constraint", False)
+        return not is_key and bool(super()._field_should_be_indexed(model, field))

@@ -1,0 +1,56 @@
+"""Django on headrace's backends for Informix and CUBRID: its own tests, on the test servers.
+
+``make test-dialects`` runs all of those that docs/howto/django.md names.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from headrace.testing import cubrid, informix
+
+from .own import SAMPLE
+from .test_django import own_tests
+
+APPS = {
+    "cubrid": ("basic", "transactions", "bulk_create", "aggregation", "expressions", "introspection"),
+    "informix": ("basic", "transactions", "bulk_create"),
+}
+REST = {"cubrid": ("queries", "backends", "schema", "migrations"), "informix": ()}
+"""Those that take half a minute each."""
+
+
+def _of_cubrid(opened: contextlib.ExitStack) -> dict[str, Any]:
+    server = opened.enter_context(cubrid())
+    where = {"HOST": server.host, "PORT": server.port, "USER": server.user, "NAME": server.database}
+    # A server has one database, and no statement makes another.
+    return {"ENGINE": "headrace.django.cubrid", **where, "TEST": {"NAME": server.database}}
+
+
+def _of_informix(opened: contextlib.ExitStack) -> dict[str, Any]:
+    server = opened.enter_context(informix(locale="en_US.utf8"))
+    where = {"HOST": server.host, "PORT": server.port, "USER": server.user, "PASSWORD": server.password}
+    options = {"server": server.server, "DB_LOCALE": "en_US.utf8"}
+    return {"ENGINE": "headrace.django.informix", **where, "NAME": server.database, "OPTIONS": options}
+
+
+@pytest.fixture(scope="module", params=["cubrid", "informix"])
+def served(request: pytest.FixtureRequest) -> Iterator[tuple[str, dict[str, str]]]:
+    """The name of a database, and both of Django's, as its settings are told of them. Its tests drop every table."""
+    of = {"cubrid": _of_cubrid, "informix": _of_informix}[request.param]
+    with contextlib.ExitStack() as opened:
+        variables = {name: json.dumps(of(opened)) for name in ("DJANGO_DATABASE", "DJANGO_OTHER")}
+        yield request.param, variables
+
+
+@pytest.mark.slow
+def test_djangos_own_tests(served: tuple[str, dict[str, str]]) -> None:
+    name, variables = served
+    apps = APPS[name] if SAMPLE else APPS[name] + REST[name]
+    said = own_tests(variables["DJANGO_DATABASE"], *apps, DJANGO_OTHER=variables["DJANGO_OTHER"])
+    assert "\nOK" in said, said[-6000:]
