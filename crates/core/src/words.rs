@@ -1,6 +1,6 @@
 //! The meaning of the words of a statement, in every dialect of SQL.
 
-use crate::token::TokenKind;
+use crate::token::Token;
 
 /// Statements that read or change rows, and savepoints.
 const KEEP_TRANSACTION: [&str; 10] =
@@ -22,11 +22,11 @@ const READS: [&str; 11] =
 const WRITES: [&str; 6] = ["insert", "update", "delete", "merge", "call", "execute"];
 
 /// Returns true if a statement that returns rows may change something: to cancel it while its rows are received may undo
-/// that. What is not known to read counts as writing. `tokens` are those of the dialect's lexer, each with its text; they
-/// are read as far as the answer needs.
-pub fn may_write<'a>(sql: &str, tokens: impl Iterator<Item = (TokenKind, &'a str)>) -> bool {
-    let mut tokens = tokens.skip_while(|(kind, _)| *kind == TokenKind::Punctuation(b'('));
-    if !tokens.next().is_some_and(|(kind, first)| kind == TokenKind::Word && is_one_of(first, &READS)) {
+/// that. What is not known to read counts as writing. `tokens` are those of the dialect's lexer; they are
+/// read as far as the answer needs.
+pub fn may_write<'a>(sql: &str, tokens: impl Iterator<Item = Token<'a>>) -> bool {
+    let mut tokens = tokens.skip_while(|token| token.is_punctuation(b'('));
+    if !tokens.next().is_some_and(|first| is_one_of(first.word(), &READS)) {
         return true;
     }
     // Of most texts this is all.
@@ -34,8 +34,8 @@ pub fn may_write<'a>(sql: &str, tokens: impl Iterator<Item = (TokenKind, &'a str
         return false;
     }
     let mut before = ["", ""];
-    for (kind, text) in tokens {
-        let word = if kind == TokenKind::Word { text } else { "" };
+    for token in tokens {
+        let word = token.word();
         // FOR UPDATE, FOR NO KEY UPDATE
         let locks = is_one_of(before[1], &["for"]) || is_one_of(before[0], &["no"]) && is_one_of(before[1], &["key"]);
         if is_one_of(word, &WRITES) && !(locks && word.eq_ignore_ascii_case("update")) {

@@ -11,6 +11,7 @@ use headrace_core::words;
 /// The tokens of a text; white space and comments are skipped.
 #[derive(Clone, Debug)]
 pub struct Lexer<'a> {
+    text: &'a str,
     sql: &'a [u8],
     at: usize,
     /// A backslash in a string begins an escape.
@@ -29,7 +30,7 @@ impl<'a> Lexer<'a> {
 
     /// The same for a server on which a backslash may begin an escape.
     pub fn with_escapes(sql: &'a str, escapes: bool) -> Self {
-        Self { sql: sql.as_bytes(), at: 0, escapes }
+        Self { text: sql, sql: sql.as_bytes(), at: 0, escapes }
     }
 
     fn skip_to(&mut self, end: &[u8]) {
@@ -75,10 +76,10 @@ impl<'a> Lexer<'a> {
     }
 }
 
-impl Iterator for Lexer<'_> {
-    type Item = Token;
+impl<'a> Iterator for Lexer<'a> {
+    type Item = Token<'a>;
 
-    fn next(&mut self) -> Option<Token> {
+    fn next(&mut self) -> Option<Token<'a>> {
         self.skip();
         let start = self.at;
         let first = *self.sql.get(start)?;
@@ -107,15 +108,14 @@ impl Iterator for Lexer<'_> {
             }
             byte => TokenKind::Punctuation(byte),
         };
-        Some(Token { kind, start, end: self.at })
+        Some(Token { kind, text: &self.text[start..self.at], start })
     }
 }
 
 /// Returns true if a statement that returns rows may change something: see [`words::may_write`].
 /// A backslash may begin an escape, if the server is set so: then it is not certain where strings end.
 pub fn may_write(sql: &str) -> bool {
-    words::may_write(sql, Lexer::new(sql).map(|token| (token.kind, &sql[token.start..token.end])))
-        || sql.contains('\\') && words::has_writing_word(sql)
+    words::may_write(sql, Lexer::new(sql)) || sql.contains('\\') && words::has_writing_word(sql)
 }
 
 /// A statement whose placeholders are all `?`, which is the server's own style; `:1` is converted.
@@ -136,7 +136,7 @@ pub fn placeholders(sql: &str) -> Result<Placeholders<'_>, String> {
     for token in Lexer::new(sql) {
         match token.kind {
             TokenKind::Placeholder => questions += 1,
-            TokenKind::Numbered => numbers.push(token.start..token.end),
+            TokenKind::Numbered => numbers.push(token.start..token.end()),
             _ => {}
         }
     }
@@ -157,11 +157,10 @@ pub struct OneRow<'a> {
 impl<'a> OneRow<'a> {
     /// The parts of a statement; `None` if it is another one.
     pub fn of(sql: &'a str) -> Option<Self> {
-        let word = |token: &Token, known: &str| sql[token.start..token.end].eq_ignore_ascii_case(known);
         let mut tokens = Lexer::new(sql);
-        tokens.next().filter(|first| word(first, "insert") || word(first, "replace"))?;
-        tokens.find(|token| token.kind == TokenKind::Word && (word(token, "values") || word(token, "value")))?;
-        let open = tokens.next().filter(|token| token.kind == TokenKind::Punctuation(b'('))?;
+        tokens.next().filter(|first| first.is("insert") || first.is("replace"))?;
+        tokens.find(|token| token.is("values") || token.is("value"))?;
+        let open = tokens.next().filter(|token| token.is_punctuation(b'('))?;
         let mut depth = 1;
         let close = tokens.find(|token| {
             match token.kind {
@@ -180,10 +179,10 @@ impl<'a> OneRow<'a> {
             return None;
         }
         let before_row = Lexer::new(&sql[..open.start]).any(|token| token.kind == TokenKind::Placeholder);
-        let (before, row) = (&sql[..open.start], &sql[open.start..close.end]);
+        let (before, row) = (&sql[..open.start], &sql[open.start..close.end()]);
         // A line comment in the row would hide the rows after it.
         let is_plain = !row.contains("--") && !row.contains("//");
-        (!before_row && is_plain).then_some(Self { before, row, after: &sql[close.end..] })
+        (!before_row && is_plain).then_some(Self { before, row, after: &sql[close.end()..] })
     }
 
     /// The statement with this number of rows.
@@ -203,8 +202,8 @@ pub fn is_several(sql: &str) -> bool {
     if !sql.as_bytes().contains(&b';') {
         return false;
     }
-    let mut tokens = Lexer::new(sql).skip_while(|token| token.kind != TokenKind::Punctuation(b';'));
-    tokens.any(|token| token.kind != TokenKind::Punctuation(b';'))
+    let mut tokens = Lexer::new(sql).skip_while(|token| !token.is_punctuation(b';'));
+    tokens.any(|token| !token.is_punctuation(b';'))
 }
 
 /// Returns true for a CALL that returns the values of its parameters, `? = CALL f(?)`: a text that begins with a
@@ -232,7 +231,7 @@ const DEFINITIONS: [&str; 5] = ["create", "alter", "drop", "rename", "truncate"]
 
 /// The statements of a text, which are separated by semicolons.
 fn statements(sql: &str) -> impl Iterator<Item = &str> {
-    let ends = Lexer::new(sql).filter(|token| token.kind == TokenKind::Punctuation(b';')).map(|token| token.start);
+    let ends = Lexer::new(sql).filter(|token| token.is_punctuation(b';')).map(|token| token.start);
     let mut from = 0;
     ends.chain([sql.len()]).map(move |end| {
         let statement = &sql[from..end];
@@ -248,7 +247,7 @@ pub fn has_parameters(sql: &str) -> bool {
 
 /// Returns true if a quoted name of a text has a `?` in it, which the CAS takes for a parameter.
 pub fn has_marker_in_name(sql: &str) -> bool {
-    Lexer::new(sql).any(|token| token.kind == TokenKind::Quoted && sql[token.start..token.end].contains('?'))
+    Lexer::new(sql).any(|token| token.kind == TokenKind::Quoted && token.text.contains('?'))
 }
 
 /// Returns true if one of the statements of a text ends the transaction.
@@ -267,7 +266,7 @@ pub fn effect(sql: &str) -> Effect {
 }
 
 fn effect_of_one(sql: &str) -> Effect {
-    let mut words = Lexer::new(sql).map(|token| &sql[token.start..token.end]);
+    let mut words = Lexer::new(sql).map(|token| token.text);
     let mut word = || words.next().unwrap_or_default();
     let first = word();
     let is = |word: &str, known: &str| word.eq_ignore_ascii_case(known);

@@ -59,10 +59,9 @@ impl Frame {
 pub fn mirrored(sql: &str) -> Vec<(usize, usize)> {
     let (mut found, mut count) = (Vec::new(), 0);
     let mut frames: Vec<Frame> = Vec::new();
-    let mut before: Option<Token> = None;
+    let mut before: Option<Token<'_>> = None;
     let mut tokens = Lexer::new(sql).peekable();
     while let Some(token) = tokens.next() {
-        let word = |token: &Token| if token.kind == TokenKind::Word { &sql[token.start..token.end] } else { "" };
         let is = |word: &str, known: &str| word.eq_ignore_ascii_case(known);
         match token.kind {
             TokenKind::Placeholder => {
@@ -72,8 +71,8 @@ pub fn mirrored(sql: &str) -> Vec<(usize, usize)> {
                 count += 1;
             }
             TokenKind::Punctuation(b'(') => {
-                let name = before.as_ref().map_or("", word);
-                let next = tokens.peek().map_or("", word);
+                let name = before.as_ref().map_or("", Token::word);
+                let next = tokens.peek().map_or("", Token::word);
                 let function = FUNCTIONS.iter().find(|(function, _)| is(name, function));
                 let is_query = is(next, "select") || is(next, "with");
                 frames.push(match function {
@@ -92,9 +91,9 @@ pub fn mirrored(sql: &str) -> Vec<(usize, usize)> {
                     *at += 1;
                 }
             }
-            TokenKind::Word if before.as_ref().is_some_and(|before| before.kind == TokenKind::Punctuation(b'.')) => {}
+            TokenKind::Word if before.as_ref().is_some_and(|before| before.is_punctuation(b'.')) => {}
             TokenKind::Word => {
-                let word = word(&token);
+                let word = token.word();
                 match frames.last_mut() {
                     _ if is(word, "case") => frames.push(Frame::Case { is_result: false }),
                     Some(Frame::Case { is_result }) if is(word, "then") || is(word, "else") => *is_result = true,

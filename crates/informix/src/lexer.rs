@@ -35,10 +35,10 @@ impl<'a> Lexer<'a> {
     }
 }
 
-impl Iterator for Lexer<'_> {
-    type Item = Token;
+impl<'a> Iterator for Lexer<'a> {
+    type Item = Token<'a>;
 
-    fn next(&mut self) -> Option<Token> {
+    fn next(&mut self) -> Option<Token<'a>> {
         self.skip_gap();
         let (bytes, start) = (self.sql.as_bytes(), self.at);
         let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..);
@@ -51,13 +51,13 @@ impl Iterator for Lexer<'_> {
             byte => (TokenKind::Punctuation(byte), start + 1),
         };
         self.at = end;
-        Some(Token { kind, start, end })
+        Some(Token { kind, text: &self.sql[start..end], start })
     }
 }
 
 /// Returns true if a statement that returns rows may change something: see [`words::may_write`].
 pub fn may_write(sql: &str) -> bool {
-    words::may_write(sql, Lexer::new(sql).map(|token| (token.kind, &sql[token.start..token.end])))
+    words::may_write(sql, Lexer::new(sql))
 }
 
 /// A statement whose placeholders are all `?`, which is the server's own style.
@@ -80,20 +80,20 @@ pub fn placeholders(sql: &str) -> Result<Placeholders<'_>, String> {
     let mut joined = None;
     let mut tokens = Lexer::new(sql).peekable();
     while let Some(token) = tokens.next() {
-        let digits = |next: &Token| {
-            let text = &sql.as_bytes()[next.start..next.end];
+        let digits = |next: &Token<'_>| {
+            let text = next.text.as_bytes();
             text.iter().take_while(|byte| byte.is_ascii_digit()).count()
         };
         match token.kind {
             TokenKind::Placeholder => questions += 1,
             TokenKind::Punctuation(b':') if joined != Some(token.start) => {
-                let next = tokens.peek().filter(|next| next.start == token.end && digits(next) > 0);
+                let next = tokens.peek().filter(|next| next.start == token.end() && digits(next) > 0);
                 numbers.extend(next.map(|next| token.start..next.start + digits(next)));
             }
             _ => {}
         }
         let joins = matches!(token.kind, TokenKind::Word | TokenKind::Quoted | TokenKind::Punctuation(b':'));
-        joined = joins.then_some(token.end);
+        joined = joins.then_some(token.end());
     }
     Placeholders::of(sql, questions, &numbers)
 }
@@ -101,16 +101,16 @@ pub fn placeholders(sql: &str) -> Result<Placeholders<'_>, String> {
 /// Returns true if a ROLLBACK is one to a savepoint, which does not end the transaction: the server describes both as
 /// the same.
 pub fn rolls_back_to_savepoint(sql: &str) -> bool {
-    Lexer::new(sql).any(|token| is_word(sql, &token, "to"))
+    Lexer::new(sql).any(|token| token.is("to"))
 }
 
 /// Returns true if an INSERT is one of one row of placeholders and nothing else: `INSERT INTO t (a, b) VALUES (?, ?)`.
 /// Its parameters are then exactly the columns' values.
 pub fn inserts_placeholders(sql: &str) -> bool {
     let tokens = tokens(sql);
-    let opening = tokens.iter().rposition(|token| token.kind == TokenKind::Punctuation(b'('));
+    let opening = tokens.iter().rposition(|token| token.is_punctuation(b'('));
     let (Some(opening), Some(first)) = (opening.filter(|at| *at > 0), tokens.first()) else { return false };
-    let is_of_values = is_word(sql, first, "insert") && is_word(sql, &tokens[opening - 1], "values");
+    let is_of_values = first.is("insert") && tokens[opening - 1].is("values");
     let items = inner(&tokens[opening..]).and_then(parts).unwrap_or_default();
     is_of_values && items.iter().all(|item| is_placeholder(item)) && !items.is_empty()
 }
@@ -120,8 +120,8 @@ pub fn inserts_placeholders(sql: &str) -> bool {
 pub fn inserted(sql: &str) -> Option<(Vec<Option<usize>>, usize)> {
     let tokens = tokens(sql);
     let mut words = outside_of_brackets(&tokens);
-    words.next().filter(|first| is_word(sql, &tokens[*first], "insert"))?;
-    let values = words.find(|at| is_word(sql, &tokens[*at], "values"))?;
+    words.next().filter(|first| tokens[*first].is("insert"))?;
+    let values = words.find(|at| tokens[*at].is("values"))?;
     let items = parts(inner(&tokens[values + 1..])?)?;
     let marks = items.iter().enumerate().flat_map(|(i, item)| marked(item, |alone| alone.then_some(i)));
     Some((marks.collect(), items.len()))
@@ -131,9 +131,9 @@ pub fn inserted(sql: &str) -> Option<(Vec<Option<usize>>, usize)> {
 /// WHERE e = ?` the first three are.
 pub fn assigned(sql: &str) -> Vec<bool> {
     let tokens = tokens(sql);
-    let none = |of: &[Token]| vec![false; of.iter().filter(|token| token.kind == TokenKind::Placeholder).count()];
+    let none = |of: &[Token<'_>]| vec![false; of.iter().filter(|token| token.kind == TokenKind::Placeholder).count()];
     let mut words = outside_of_brackets(&tokens);
-    let is = |at: &usize, word: &str| is_word(sql, &tokens[*at], word);
+    let is = |at: &usize, word: &str| tokens[*at].is(word);
     let Some(set) = words.next().filter(|first| is(first, "update")).and_then(|_| words.find(|at| is(at, "set")))
     else {
         return none(&tokens);
@@ -142,7 +142,7 @@ pub fn assigned(sql: &str) -> Vec<bool> {
     let Some(items) = parts(&tokens[set + 1..end]) else { return none(&tokens) };
     let mut found = none(&tokens[..=set]);
     for item in items {
-        let sign = item.iter().position(|token| token.kind == TokenKind::Punctuation(b'='));
+        let sign = item.iter().position(|token| token.is_punctuation(b'='));
         let (names, value) = item.split_at(sign.map_or(0, |at| at + 1));
         found.extend(none(names));
         match inner(value).and_then(parts) {
@@ -159,8 +159,8 @@ pub fn is_several(sql: &str) -> bool {
     if !sql.contains(';') {
         return false;
     }
-    let mut tokens = Lexer::new(sql).skip_while(|token| token.kind != TokenKind::Punctuation(b';'));
-    tokens.any(|token| token.kind != TokenKind::Punctuation(b';'))
+    let mut tokens = Lexer::new(sql).skip_while(|token| !token.is_punctuation(b';'));
+    tokens.any(|token| !token.is_punctuation(b';'))
 }
 
 /// The number of `?` in a statement.
@@ -169,28 +169,24 @@ pub fn count(sql: &str) -> usize {
 }
 
 /// The tokens of a statement, without semicolons at its end.
-fn tokens(sql: &str) -> Vec<Token> {
-    let mut tokens: Vec<Token> = Lexer::new(sql).collect();
-    while tokens.pop_if(|last| last.kind == TokenKind::Punctuation(b';')).is_some() {}
+fn tokens(sql: &str) -> Vec<Token<'_>> {
+    let mut tokens: Vec<_> = Lexer::new(sql).collect();
+    while tokens.pop_if(|last| last.is_punctuation(b';')).is_some() {}
     tokens
 }
 
-fn is_word(sql: &str, token: &Token, word: &str) -> bool {
-    token.kind == TokenKind::Word && sql[token.start..token.end].eq_ignore_ascii_case(word)
-}
-
-fn is_placeholder(item: &[Token]) -> bool {
+fn is_placeholder(item: &[Token<'_>]) -> bool {
     matches!(item, [Token { kind: TokenKind::Placeholder, .. }])
 }
 
 /// One entry for each `?` of an expression; `of` is called with whether that is all of it.
-fn marked<T>(item: &[Token], of: impl Fn(bool) -> T) -> Vec<T> {
+fn marked<T>(item: &[Token<'_>], of: impl Fn(bool) -> T) -> Vec<T> {
     let alone = is_placeholder(item);
     item.iter().filter(|token| token.kind == TokenKind::Placeholder).map(|_| of(alone)).collect()
 }
 
 /// What is between the parentheses that the tokens begin and end with.
-fn inner(tokens: &[Token]) -> Option<&[Token]> {
+fn inner<'t, 'a>(tokens: &'t [Token<'a>]) -> Option<&'t [Token<'a>]> {
     match tokens {
         [
             Token { kind: TokenKind::Punctuation(b'('), .. },
@@ -202,7 +198,7 @@ fn inner(tokens: &[Token]) -> Option<&[Token]> {
 }
 
 /// How a token changes the number of brackets that are open.
-fn nesting(token: &Token) -> i32 {
+fn nesting(token: &Token<'_>) -> i32 {
     match token.kind {
         TokenKind::Punctuation(b'(' | b'{' | b'[') => 1,
         TokenKind::Punctuation(b')' | b'}' | b']') => -1,
@@ -211,14 +207,14 @@ fn nesting(token: &Token) -> i32 {
 }
 
 /// The parts between commas outside of brackets; `None` if the brackets do not match.
-fn parts(list: &[Token]) -> Option<Vec<&[Token]>> {
+fn parts<'t, 'a>(list: &'t [Token<'a>]) -> Option<Vec<&'t [Token<'a>]>> {
     let (mut depth, mut from, mut found) = (0, 0, Vec::new());
     for (at, token) in list.iter().enumerate() {
         depth += nesting(token);
         if depth < 0 {
             return None;
         }
-        if depth == 0 && token.kind == TokenKind::Punctuation(b',') {
+        if depth == 0 && token.is_punctuation(b',') {
             found.push(&list[from..at]);
             from = at + 1;
         }
@@ -228,7 +224,7 @@ fn parts(list: &[Token]) -> Option<Vec<&[Token]>> {
 }
 
 /// The places of the words outside of brackets.
-fn outside_of_brackets(tokens: &[Token]) -> impl Iterator<Item = usize> {
+fn outside_of_brackets(tokens: &[Token<'_>]) -> impl Iterator<Item = usize> {
     let mut depth = 0;
     tokens.iter().enumerate().filter_map(move |(at, token)| {
         depth += nesting(token);
@@ -254,7 +250,7 @@ mod tests {
     #[test]
     fn tokens_are_found_between_comments() {
         let sql = "select {c} $1::int, 'a;''b' -- ;\n, set{?} from \"t;\"; /* ; */ größe";
-        let tokens: Vec<_> = Lexer::new(sql).map(|token| &sql[token.start..token.end]).collect();
+        let tokens: Vec<_> = Lexer::new(sql).map(|token| token.text).collect();
         let expected = [
             "select", "$1", ":", ":", "int", ",", "'a;'", "'b'", ",", "set", "{", "?", "}", "from", "\"t;\"", ";",
             "größe",

@@ -162,8 +162,8 @@ fn normal(all: &Tokens<'_>) -> String {
     let mut out = String::new();
     let mut tokens = all.tokens.iter().peekable();
     while let Some(token) = tokens.next() {
-        let text = all.text(token).to_ascii_lowercase();
-        if text == "pg_catalog" && tokens.peek().is_some_and(|next| next.kind == TokenKind::Punctuation(b'.')) {
+        let text = token.text.to_ascii_lowercase();
+        if text == "pg_catalog" && tokens.peek().is_some_and(|next| next.is_punctuation(b'.')) {
             tokens.next();
             continue;
         }
@@ -208,7 +208,7 @@ fn deallocate(all: &Tokens<'_>, words: &[&str]) -> Option<Answer> {
     if words.get(1) == Some(&"all") {
         return Some(command("DEALLOCATE ALL", Effect::Deallocate(None)));
     }
-    let name = all.text(all.tokens.last()?).trim_matches('"').to_owned();
+    let name = all.tokens.last()?.text.trim_matches('"').to_owned();
     Some(command("DEALLOCATE", Effect::Deallocate(Some(name))))
 }
 
@@ -239,9 +239,9 @@ fn set(all: &Tokens<'_>, words: &[&str], dialect: &dyn Dialect) -> Option<Answer
         _ => return None,
     };
     // CUBRID has variables of these names, which are set with `=`, too.
-    let after = all.tokens.iter().skip_while(|token| !all.text(token).eq_ignore_ascii_case(rest[0])).skip(1);
+    let after = all.tokens.iter().skip_while(|token| !token.text.eq_ignore_ascii_case(rest[0])).skip(1);
     let value: Vec<&str> = after
-        .map(|token| all.text(token))
+        .map(|token| token.text)
         .filter(|text| !matches!(text.to_ascii_lowercase().as_str(), "=" | "to" | "zone"))
         .collect();
     let value = value.iter().map(|text| text.trim_matches('\'')).collect::<Vec<_>>().join(" ").replace(" ,", ",");
@@ -335,7 +335,7 @@ fn typeinfo() -> Answer {
 /// Why a statement is refused that reads PostgreSQL's catalogue, or needs something that only PostgreSQL has.
 pub fn refusal(all: &Tokens<'_>, dialect: &dyn Dialect) -> Option<Failure> {
     let system = dialect.system();
-    let first = all.tokens.first().map(|token| all.text(token).to_ascii_lowercase()).unwrap_or_default();
+    let first = all.tokens.first().map(|token| token.text.to_ascii_lowercase()).unwrap_or_default();
     if matches!(first.as_str(), "listen" | "notify") {
         return Some(Failure::unsupported(format!("headraced: {system} has no notifications")));
     }
@@ -348,11 +348,11 @@ pub fn refusal(all: &Tokens<'_>, dialect: &dyn Dialect) -> Option<Failure> {
 /// functions. The user's columns and tables may begin with `pg_`, too.
 fn of_postgres<'a>(all: &Tokens<'a>, at: usize) -> Option<&'a str> {
     let token = all.tokens.get(at).filter(|token| token.kind == TokenKind::Word)?;
-    let name = all.text(token);
+    let name = token.text;
     name.get(..3).filter(|start| start.eq_ignore_ascii_case("pg_"))?;
     let rest = name[3..].to_ascii_lowercase();
     let next = all.tokens.get(at + 1).map(|token| token.kind);
-    let before = at.checked_sub(1).and_then(|before| all.tokens.get(before)).map_or("", |token| all.text(token));
+    let before = at.checked_sub(1).and_then(|before| all.tokens.get(before)).map_or("", |token| token.text);
     let is_read = ["from", "join"].iter().any(|word| before.eq_ignore_ascii_case(word));
     let is_relation =
         || RELATIONS.contains(&rest.as_str()) || ["stat_", "statio_"].iter().any(|start| rest.starts_with(start));

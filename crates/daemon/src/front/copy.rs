@@ -26,7 +26,7 @@ pub fn read<'a>(all: &Tokens<'a>) -> Result<(&'a str, Copy), Failure> {
         .hint("load rows by INSERT with parameters, in a pipeline")
     };
     let tokens = all.tokens;
-    let open = tokens.get(1).filter(|token| token.kind == TokenKind::Punctuation(b'(')).ok_or_else(other)?;
+    let open = tokens.get(1).filter(|token| token.is_punctuation(b'(')).ok_or_else(other)?;
     let (mut depth, mut close) = (0, None);
     for (at, token) in tokens.iter().enumerate().skip(1) {
         match token.kind {
@@ -40,10 +40,10 @@ pub fn read<'a>(all: &Tokens<'a>) -> Result<(&'a str, Copy), Failure> {
         }
     }
     let close = close.ok_or_else(other)?;
-    let query = &all.sql[open.end..tokens[close].start];
+    let query = &all.sql[open.end()..tokens[close].start];
     let words: Vec<String> = tokens[close + 1..]
         .iter()
-        .map(|token| all.text(token).to_ascii_lowercase())
+        .map(|token| token.text.to_ascii_lowercase())
         .filter(|word| !"(),".contains(word.as_str()))
         .collect();
     let words: Vec<&str> = words.iter().map(|word| word.trim_matches('\'')).collect();

@@ -39,44 +39,29 @@ impl SessionEffect {
     }
 }
 
-impl<'a> Tokens<'a> {
-    /// A name, without its quotes.
-    fn name(&self, token: &Token) -> Option<&'a str> {
-        let text = self.text(token);
-        match (token.kind, text.as_bytes()) {
-            (TokenKind::Word, _) => Some(text),
-            (TokenKind::Quoted, [b'"' | b'`' | b'[', .., _]) => Some(&text[1..text.len() - 1]),
-            _ => None,
-        }
-    }
-
-    fn is_word(&self, token: &Token, known: &[&str]) -> bool {
-        token.kind == TokenKind::Word && is_one_of(self.text(token), known)
-    }
-
+impl Tokens<'_> {
     /// Returns true if one of these words is in it.
     pub fn has_word(&self, known: &[&str]) -> bool {
-        self.tokens.iter().any(|token| self.is_word(token, known))
+        self.tokens.iter().any(|token| is_one_of(token.word(), known))
     }
 
     /// Returns true if these words are in it, one after the other.
     pub fn has_words(&self, words: &[&str]) -> bool {
         self.tokens
             .windows(words.len())
-            .any(|tokens| tokens.iter().zip(words).all(|(token, word)| self.is_word(token, &[word])))
+            .any(|tokens| tokens.iter().zip(words).all(|(token, word)| is_one_of(token.word(), &[word])))
     }
 
     /// Returns true if it calls one of these functions; the name of one may be in quotes.
     pub fn calls(&self, known: &[&str]) -> bool {
-        self.tokens.windows(2).any(|pair| {
-            pair[1].kind == TokenKind::Punctuation(b'(')
-                && self.name(&pair[0]).is_some_and(|name| is_one_of(name, known))
-        })
+        self.tokens
+            .windows(2)
+            .any(|pair| pair[1].is_punctuation(b'(') && name(&pair[0]).is_some_and(|name| is_one_of(name, known)))
     }
 
     /// Returns true if it reads one of these columns of something that has a name: `sequence.currval`.
     pub fn has_column(&self, known: &[&str]) -> bool {
-        self.tokens.windows(2).any(|pair| pair[0].kind == TokenKind::Punctuation(b'.') && self.is_word(&pair[1], known))
+        self.tokens.windows(2).any(|pair| pair[0].is_punctuation(b'.') && is_one_of(pair[1].word(), known))
     }
 
     /// Returns true if it reads one of these system variables of the session: `@@identity`, `@@session.identity`.
@@ -86,9 +71,9 @@ impl<'a> Tokens<'a> {
             if part[0].kind != at || part[1].kind != at {
                 return false;
             }
-            let scoped = self.is_word(&part[2], &["session", "local"]);
+            let scoped = is_one_of(part[2].word(), &["session", "local"]);
             let variable = if scoped { self.tokens.get(place + 4) } else { Some(&part[2]) };
-            variable.and_then(|token| self.name(token)).is_some_and(|name| is_one_of(name, known))
+            variable.and_then(name).is_some_and(|name| is_one_of(name, known))
         })
     }
 
@@ -96,9 +81,19 @@ impl<'a> Tokens<'a> {
     pub fn assigns_variable(&self) -> bool {
         self.tokens.windows(2).any(|pair| match (pair[0].kind, pair[1].kind) {
             (TokenKind::Punctuation(b':'), TokenKind::Punctuation(b'=')) => true,
-            (TokenKind::Word, TokenKind::Punctuation(b'@')) => self.is_word(&pair[0], &["into"]),
+            (TokenKind::Word, TokenKind::Punctuation(b'@')) => is_one_of(pair[0].word(), &["into"]),
             _ => false,
         })
+    }
+}
+
+/// A name, without its quotes.
+fn name<'a>(token: &Token<'a>) -> Option<&'a str> {
+    let text = token.text;
+    match (token.kind, text.as_bytes()) {
+        (TokenKind::Word, _) => Some(text),
+        (TokenKind::Quoted, [b'"' | b'`' | b'[', .., _]) => Some(&text[1..text.len() - 1]),
+        _ => None,
     }
 }
 

@@ -16,7 +16,7 @@ use std::sync::Arc;
 /// What differs between the dialects.
 pub trait Dialect {
     /// The tokens of a text, without white space and comments.
-    fn tokens(&self, sql: &str) -> Vec<Token>;
+    fn tokens<'a>(&self, sql: &'a str) -> Vec<Token<'a>>;
     /// Returns true if the server reads `?::name` as a cast to a type of this name.
     fn casts_to(&self, _name: &str) -> bool {
         false
@@ -119,19 +119,14 @@ pub struct Tokens<'a> {
     /// The text.
     pub sql: &'a str,
     /// Its tokens.
-    pub tokens: &'a [Token],
+    pub tokens: &'a [Token<'a>],
 }
 
-impl<'a> Tokens<'a> {
-    /// The text of a token.
-    pub fn text(&self, token: &Token) -> &'a str {
-        &self.sql[token.start..token.end]
-    }
-
+impl Tokens<'_> {
     /// The first words, in lower case, up to this number.
     fn first_words(&self, count: usize) -> Vec<String> {
         let words = self.tokens.iter().filter(|token| token.kind == TokenKind::Word);
-        words.take(count).map(|token| self.text(token).to_ascii_lowercase()).collect()
+        words.take(count).map(|token| token.text.to_ascii_lowercase()).collect()
     }
 }
 
@@ -148,7 +143,7 @@ pub fn statements(dialect: &dyn Dialect, sql: &str) -> VecDeque<Range<usize>> {
     let tokens = dialect.tokens(sql);
     let (mut from, mut is_empty, mut found) = (0, true, VecDeque::new());
     for (at, token) in tokens.iter().enumerate() {
-        if token.kind != TokenKind::Punctuation(b';') {
+        if !token.is_punctuation(b';') {
             if is_empty && has_body(&Tokens { sql, tokens: &tokens[at..] }) {
                 found.push_back(from..sql.len());
                 return found;
@@ -159,7 +154,7 @@ pub fn statements(dialect: &dyn Dialect, sql: &str) -> VecDeque<Range<usize>> {
         if !is_empty {
             found.push_back(from..token.start);
         }
-        (from, is_empty) = (token.end, true);
+        (from, is_empty) = (token.end(), true);
     }
     if !is_empty {
         found.push_back(from..sql.len());
@@ -169,7 +164,7 @@ pub fn statements(dialect: &dyn Dialect, sql: &str) -> VecDeque<Range<usize>> {
 
 /// Returns true if the statement at the beginning makes a routine, or is one.
 fn has_body(all: &Tokens<'_>) -> bool {
-    let end = all.tokens.iter().take(BODY_TOKENS).position(|token| token.kind == TokenKind::Punctuation(b';'));
+    let end = all.tokens.iter().take(BODY_TOKENS).position(|token| token.is_punctuation(b';'));
     let first = Tokens { tokens: &all.tokens[..end.unwrap_or(all.tokens.len().min(BODY_TOKENS))], ..*all };
     let words = first.first_words(BODY_WORDS);
     let is = |place: usize, known: &[&str]| words.get(place).is_some_and(|word| known.contains(&word.as_str()));
@@ -227,8 +222,8 @@ pub fn statement(dialect: &dyn Dialect, sql: &str, declared: &[Oid]) -> ClientSt
 
 /// A statement without the semicolons after it. What else is after its last token stays: the server may need it, such as
 /// the end of `/*! ... */`.
-fn without_end<'a>(sql: &'a str, tokens: &'a [Token]) -> Tokens<'a> {
-    let end = tokens.iter().rposition(|token| token.kind != TokenKind::Punctuation(b';')).map_or(0, |last| last + 1);
+fn without_end<'a>(sql: &'a str, tokens: &'a [Token<'a>]) -> Tokens<'a> {
+    let end = tokens.iter().rposition(|token| !token.is_punctuation(b';')).map_or(0, |last| last + 1);
     let sql = tokens.get(end).map_or(sql, |semicolon| &sql[..semicolon.start]);
     Tokens { sql, tokens: &tokens[..end] }
 }
@@ -247,16 +242,16 @@ fn of_server(
         if matches!(token.kind, TokenKind::Placeholder | TokenKind::Numbered) {
             return Err(Failure::new("42601", "headraced: parameters are written $1, $2, not ?"));
         }
-        let Some(number) = number_of(all.text(token)).filter(|_| token.kind == TokenKind::Word) else { continue };
-        let number = number
-            .ok_or_else(|| Failure::new("42P02", format!("headraced: there is no parameter {}", all.text(token))))?;
+        let Some(number) = number_of(token.text).filter(|_| token.kind == TokenKind::Word) else { continue };
+        let number =
+            number.ok_or_else(|| Failure::new("42P02", format!("headraced: there is no parameter {}", token.text)))?;
         if types.len() <= number {
             types.resize(number + 1, oid::UNSPECIFIED);
         }
         order.push(number);
         out.push_str(&all.sql[from..token.start]);
         out.push('?');
-        from = token.end;
+        from = token.end();
         if let Some((name, end)) = cast(all, at)
             && let Some(known) = types::of_name(name)
         {
@@ -294,9 +289,9 @@ fn number_of(text: &str) -> Option<Option<usize>> {
 
 /// The name of the type that the token at `at` is cast to by `::`, and its end.
 fn cast<'a>(all: &Tokens<'a>, at: usize) -> Option<(&'a str, usize)> {
-    let colon = |place: usize| all.tokens.get(place).is_some_and(|token| token.kind == TokenKind::Punctuation(b':'));
+    let colon = |place: usize| all.tokens.get(place).is_some_and(|token| token.is_punctuation(b':'));
     let name = all.tokens.get(at + 3).filter(|token| token.kind == TokenKind::Word)?;
-    (colon(at + 1) && colon(at + 2)).then(|| (all.text(name), name.end))
+    (colon(at + 1) && colon(at + 2)).then(|| (name.text, name.end()))
 }
 
 /// The command for CommandComplete.
@@ -310,7 +305,7 @@ fn command(words: &[String]) -> String {
 /// A verb of transactions, if the statement is one.
 fn transaction(all: &Tokens<'_>, words: &[String]) -> Option<Result<Transaction, Failure>> {
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let name = || all.tokens.last().map(|token| unquoted(all.text(token)));
+    let name = || all.tokens.last().map(|token| unquoted(token.text));
     let rest = match words[..] {
         ["begin", "work" | "transaction", ref rest @ ..]
         | ["begin", ref rest @ ..]

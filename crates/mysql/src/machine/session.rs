@@ -100,7 +100,7 @@ impl SessionState {
     /// it is prepared whether the name is that of a temporary table, and returns no or another description after one is
     /// created or dropped.
     pub(super) fn settles_table(&self, sql: &str) -> bool {
-        let first = Lexer::new(sql, self.modes()).next().map_or("", |token| &sql[token.start..token.end]);
+        let first = Lexer::new(sql, self.modes()).next().map_or("", |token| token.text);
         !self.mariadb && is_one_of(first, &["describe", "desc", "explain", "show"])
     }
 

@@ -7,7 +7,6 @@ use crate::packets::column::{Column as Field, PrepareOk};
 use crate::sql::{Lexer, Modes, Scan, is_one_of, words};
 use crate::types::{self, ColumnType, Decoder, Target, decode_binary_row, decode_text_row};
 use headrace_core::column;
-use headrace_core::token::TokenKind;
 use headrace_core::{Column, Described, Epoch, Fatal, Parameters, Prepared, Sink, Value, ValueKind};
 use std::borrow::Cow;
 use std::sync::{Arc, Mutex, OnceLock};
@@ -109,7 +108,7 @@ fn may_copy_bits(sql: &str) -> bool {
     const WORDS: [&str; 5] = ["union", "over", "last_value", "call", "execute"];
     let is = |word: &str| is_one_of(word, &WORDS);
     let mut lexer = Lexer::new(sql, Modes::default());
-    if lexer.by_ref().any(|token| token.kind == TokenKind::Word && is(&sql[token.start..token.end])) {
+    if lexer.by_ref().any(|token| is(token.word())) {
         return true;
     }
     // If strings may end elsewhere for the server, any of their words counts.

@@ -6,7 +6,7 @@
 //! UPDATE and DELETE are not affected: each of their rows is executed separately.
 
 use super::{LOOKING_BACK, is_one_of};
-use headrace_core::token::TokenKind;
+use headrace_core::token::{Token, TokenKind};
 
 /// Checks the tokens of a statement in turn.
 #[derive(Debug, Default)]
@@ -26,7 +26,7 @@ pub(super) struct Bare {
 
 impl Bare {
     /// The next token.
-    pub fn token(&mut self, kind: TokenKind, text: &str) {
+    pub fn token(&mut self, &Token { kind, text, .. }: &Token<'_>) {
         let previous = self.previous.replace(kind);
         let after_values = std::mem::take(&mut self.after_values);
         if previous == Some(TokenKind::Placeholder) {

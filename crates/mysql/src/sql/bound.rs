@@ -384,7 +384,7 @@ impl Tokens<'_> {
     fn comparison(&self, end: usize) -> Option<usize> {
         let is_part = |at: &usize| matches!(self.kind(*at), Some(TokenKind::Punctuation(b'=' | b'<' | b'>' | b'!')));
         let first = (0..end).rev().take_while(is_part).last()?;
-        let operator: Vec<u8> = self.tokens[first..end].iter().map(|token| self.sql.as_bytes()[token.start]).collect();
+        let operator: Vec<u8> = self.tokens[first..end].iter().map(|token| token.text.as_bytes()[0]).collect();
         let operators: [&[u8]; 8] = [b"=", b"<", b">", b"<=", b">=", b"<>", b"!=", b"<=>"];
         operators.contains(&operator.as_slice()).then_some(first)
     }
@@ -423,11 +423,11 @@ impl Tokens<'_> {
     fn is_name(&self, at: usize) -> bool {
         let Some(token) = self.tokens.get(at) else { return false };
         match token.kind {
-            TokenKind::Word if self.sql.as_bytes()[token.start].is_ascii_digit() => {
+            TokenKind::Word if token.text.as_bytes()[0].is_ascii_digit() => {
                 self.word(at).bytes().all(|byte| byte.is_ascii_digit())
             }
             TokenKind::Word => !self.is_one_of(at, &VALUES),
-            TokenKind::Quoted => match self.sql.as_bytes()[token.start] {
+            TokenKind::Quoted => match token.text.as_bytes()[0] {
                 b'`' => true,
                 b'"' => self.modes.ansi_quotes,
                 _ => false,

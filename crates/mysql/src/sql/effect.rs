@@ -10,7 +10,7 @@
 
 use super::is_one_of;
 use super::lexer::{Lexer, Modes};
-use headrace_core::token::{Token, TokenKind};
+use headrace_core::token::TokenKind;
 use headrace_core::words::keeps_transaction;
 
 /// Variables that change nothing a statement is prepared by.
@@ -51,18 +51,18 @@ pub fn changes_session(sql: &str, several: bool) -> bool {
     if conditional || is_several(sql, several) {
         return words(sql).any(|word| is_one_of(word, &SUSPICIOUS));
     }
-    let word = |token: Option<Token>| token.map_or("", |token| &sql[token.start..token.end]);
-    if is_one_of(word(Some(first)), &["select", "insert", "update", "delete"]) {
+    if is_one_of(first.text, &["select", "insert", "update", "delete"]) {
         return false;
     }
     // MariaDB's compound statements begin with a label, or with one of these.
-    let verb = word(Some(first)).to_ascii_lowercase();
+    let verb = first.text.to_ascii_lowercase();
+    let mut word = || lexer.next().map_or("", |token| token.text);
     match verb.as_str() {
         "use" | "execute" | "if" | "case" | "loop" | "repeat" | "while" | "for" => true,
-        "begin" => word(lexer.next()).eq_ignore_ascii_case("not"),
-        "drop" | "alter" => is_one_of(word(lexer.next()), &["database", "schema"]),
+        "begin" => word().eq_ignore_ascii_case("not"),
+        "drop" | "alter" => is_one_of(word(), &["database", "schema"]),
         "set" => sets_more_than_harmless(sql, lexer),
-        _ => first.kind == TokenKind::Word && word(lexer.next()) == ":",
+        _ => first.kind == TokenKind::Word && word() == ":",
     }
 }
 
@@ -74,7 +74,7 @@ fn sets_more_than_harmless(sql: &str, mut lexer: Lexer<'_>) -> bool {
     }
     let (mut depth, mut at_target, mut ats) = (0i32, true, 0);
     for token in lexer.by_ref() {
-        let text = &sql[token.start..token.end];
+        let text = token.text;
         match token.kind {
             TokenKind::Punctuation(b'(') => depth += 1,
             TokenKind::Punctuation(b')') => depth -= 1,
@@ -249,8 +249,8 @@ pub(crate) fn verb(sql: &str) -> Option<&str> {
         return Some(&plain[..plain.bytes().position(|byte| !is_part(&byte)).unwrap_or(plain.len())]);
     }
     let mut lexer = Lexer::new(sql, Modes::default());
-    let first = lexer.by_ref().find(|token| token.kind != TokenKind::Punctuation(b'('))?;
-    (!lexer.is_uncertain()).then(|| &sql[first.start..first.end])
+    let first = lexer.by_ref().find(|token| !token.is_punctuation(b'('))?;
+    (!lexer.is_uncertain()).then_some(first.text)
 }
 
 /// Returns true if a text may have more than one statement, if the server accepts `several`.

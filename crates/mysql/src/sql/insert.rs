@@ -75,7 +75,7 @@ impl Insert {
             row.push(sql[at..placeholder].to_owned());
             at = placeholder + 1;
         }
-        row.push(sql[at..last.end].to_owned());
+        row.push(sql[at..last.end()].to_owned());
         // A comment in the tail is dropped with the space before it: it might be `-- ` without an end.
         Some(Self { prefix: sql[..first.start].to_owned(), row, suffix: sql[tail].to_owned(), table })
     }
@@ -171,7 +171,7 @@ impl Tokens<'_> {
         if (from..end).any(|at| self.is_punctuation(at, b';') || self.is_one_of(at, &["returning", "select"])) {
             return None;
         }
-        let start = self.tokens[from - 1].end;
-        Some(start..if end > from { self.tokens[end - 1].end } else { start })
+        let start = self.tokens[from - 1].end();
+        Some(start..if end > from { self.tokens[end - 1].end() } else { start })
     }
 }

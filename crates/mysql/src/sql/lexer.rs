@@ -25,6 +25,7 @@ impl From<StatusFlags> for Modes {
 /// execute (`/*! ... */`, `/*M! ... */`) is returned as tokens, and makes the text uncertain.
 #[derive(Clone, Debug)]
 pub struct Lexer<'a> {
+    text: &'a str,
     sql: &'a [u8],
     at: usize,
     modes: Modes,
@@ -35,7 +36,7 @@ pub struct Lexer<'a> {
 impl<'a> Lexer<'a> {
     /// A lexer at the beginning of `sql`.
     pub fn new(sql: &'a str, modes: Modes) -> Self {
-        Self { sql: sql.as_bytes(), at: 0, modes, executable: false, uncertain: false }
+        Self { text: sql, sql: sql.as_bytes(), at: 0, modes, executable: false, uncertain: false }
     }
 
     /// Returns true if the server may see other tokens than were given.
@@ -108,10 +109,10 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..)
 }
 
-impl Iterator for Lexer<'_> {
-    type Item = Token;
+impl<'a> Iterator for Lexer<'a> {
+    type Item = Token<'a>;
 
-    fn next(&mut self) -> Option<Token> {
+    fn next(&mut self) -> Option<Token<'a>> {
         self.skip_gap();
         let start = self.at;
         let kind = match *self.sql.get(start)? {
@@ -134,6 +135,6 @@ impl Iterator for Lexer<'_> {
                 TokenKind::Punctuation(byte)
             }
         };
-        Some(Token { kind, start, end: self.at })
+        Some(Token { kind, text: &self.text[start..self.at], start })
     }
 }

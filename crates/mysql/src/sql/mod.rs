@@ -28,7 +28,7 @@ pub use load::{load_data, quoted};
 /// known: of a text with a backslash it is not certain where its strings end.
 pub fn may_write(sql: &str) -> bool {
     let mut lexer = Lexer::new(sql, Modes::default());
-    let writes = words::may_write(sql, lexer.by_ref().map(|token| (token.kind, &sql[token.start..token.end])));
+    let writes = words::may_write(sql, lexer.by_ref());
     // What some versions execute of a comment may be another first word.
     writes || lexer.is_uncertain() || sql.contains('\\') && words::has_writing_word(sql)
 }
@@ -63,10 +63,10 @@ pub fn convert(sql: &str, with_params: bool, modes: Modes) -> Result<Converted, 
 fn has_python_parameter(sql: &str, modes: Modes) -> bool {
     let mut literal = false;
     Lexer::new(sql, modes).any(|token| {
-        let percent = token.kind == TokenKind::Punctuation(b'%');
+        let percent = token.is_punctuation(b'%');
         let found = percent && !literal && placeholders::begins(&sql[token.start..]);
         // Two percent signs are one.
-        literal = percent && !literal && sql[token.end..].starts_with('%');
+        literal = percent && !literal && sql[token.end()..].starts_with('%');
         found
     })
 }
@@ -132,10 +132,10 @@ impl Scan {
         let mut constructs = false;
         let mut bare = Bare::default();
         for token in lexer.by_ref() {
-            bare.token(token.kind, &sql[token.start..token.end]);
+            bare.token(&token);
             let was_in = std::mem::take(&mut after_in);
             let ats = std::mem::take(&mut after_at);
-            scan.variables += usize::from(ats == 1 && matches!(token.kind, TokenKind::Word | TokenKind::Quoted));
+            scan.variables += usize::from(ats == 1 && token.is_name());
             let in_parentheses = std::mem::take(&mut opened);
             if ended {
                 scan.several = true;
@@ -151,7 +151,7 @@ impl Scan {
                 TokenKind::Punctuation(b'(') => opened = was_in,
                 TokenKind::Punctuation(b'@') => after_at = ats + 1,
                 TokenKind::Word => {
-                    let word = &sql[token.start..token.end];
+                    let word = token.text;
                     if scan.verb.is_empty() {
                         scan.verb = word.to_ascii_lowercase();
                     }

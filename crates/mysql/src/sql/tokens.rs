@@ -4,10 +4,9 @@ use super::is_one_of;
 use super::lexer::{Lexer, Modes};
 use headrace_core::token::{Token, TokenKind};
 
-/// A statement and its tokens.
+/// The tokens of a statement.
 pub(super) struct Tokens<'a> {
-    pub(super) sql: &'a str,
-    pub(super) tokens: Vec<Token>,
+    pub(super) tokens: Vec<Token<'a>>,
     pub(super) modes: Modes,
     /// The server may see other tokens.
     pub(super) is_uncertain: bool,
@@ -17,7 +16,7 @@ impl<'a> Tokens<'a> {
     pub(super) fn new(sql: &'a str, modes: Modes) -> Self {
         let mut lexer = Lexer::new(sql, modes);
         let tokens = lexer.by_ref().collect();
-        Self { sql, tokens, modes, is_uncertain: lexer.is_uncertain() }
+        Self { tokens, modes, is_uncertain: lexer.is_uncertain() }
     }
 
     pub(super) fn kind(&self, at: usize) -> Option<TokenKind> {
@@ -26,12 +25,12 @@ impl<'a> Tokens<'a> {
 
     /// The text of the token at `at`; nothing after the last.
     pub(super) fn text(&self, at: usize) -> &'a str {
-        self.tokens.get(at).map_or("", |token| &self.sql[token.start..token.end])
+        self.tokens.get(at).map_or("", |token| token.text)
     }
 
     /// The word at `at`; nothing for other tokens.
     pub(super) fn word(&self, at: usize) -> &'a str {
-        if self.kind(at) == Some(TokenKind::Word) { self.text(at) } else { "" }
+        self.tokens.get(at).map_or("", Token::word)
     }
 
     pub(super) fn is_word(&self, at: usize, word: &str) -> bool {

@@ -5,7 +5,8 @@
 //! own SQL changes that, and with AND CHAIN, or after an error, the text does not show how. So the text only indicates
 //! that the reply has to be awaited.
 
-use crate::sql::{self, Lexer, Token, is_word, leading_word};
+use crate::sql::{self, Lexer, is_word, leading_word};
+use headrace_core::token::TokenKind;
 use headrace_core::verb::{Effect, Verb};
 
 /// The possible effect of a text on the transaction block.
@@ -213,7 +214,7 @@ impl<'a> Words<'a> {
             return (!escaped).then(|| word.to_ascii_lowercase());
         }
         let mut lexer = Lexer::new(self.rest);
-        let Some(Token::Name(quoted)) = lexer.next() else { return None };
+        let quoted = lexer.next().filter(|token| token.kind == TokenKind::Quoted)?.text;
         self.rest = lexer.rest();
         (!lexer.uncertain).then(|| quoted[1..quoted.len() - 1].replace("\"\"", "\""))
     }

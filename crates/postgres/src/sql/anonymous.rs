@@ -1,8 +1,9 @@
 //! DO: what the code of an anonymous block may leave in the session that runs it.
 
-use super::lexer::{Token, is_word};
+use super::lexer::is_word;
 use super::session_state::of_function;
 use super::settings::is_pg_temp;
+use headrace_core::token::{Token, TokenKind};
 
 /// Words of PL/pgSQL and of the statements in it. EXECUTE runs a text that is only known when it runs.
 const WORDS: [&str; 11] = [
@@ -28,14 +29,15 @@ pub(super) struct AnonymousBlock {
 impl AnonymousBlock {
     /// Returns true if the next token of DO shows that something may last: the code has one of the words, or it is not
     /// understood, as it is in another language than PL/pgSQL, has escapes, or consists of several strings.
-    pub fn may_last(&mut self, previous: Token<'_>, token: Token<'_>, text: &str) -> bool {
+    pub fn may_last(&mut self, previous: Token<'_>, token: Token<'_>) -> bool {
+        let text = token.text;
         if previous.is("language") {
             return !text.trim_matches(['\'', '"']).eq_ignore_ascii_case("plpgsql");
         }
-        match token {
-            Token::Constant if self.has_code || text.contains('\\') => true,
-            Token::DollarQuoted if self.has_code => true,
-            Token::Constant | Token::DollarQuoted => {
+        match token.kind {
+            TokenKind::Constant if self.has_code || text.contains('\\') => true,
+            TokenKind::DollarQuoted if self.has_code => true,
+            TokenKind::Constant | TokenKind::DollarQuoted => {
                 self.has_code = true;
                 ["u&\"", "U&\""].iter().any(|escaped| text.contains(escaped)) || words(text).any(may_leave)
             }

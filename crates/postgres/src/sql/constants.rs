@@ -1,7 +1,8 @@
 //! Constants whose value is decided when a text is parsed.
 
-use super::lexer::{Lexer, Token};
+use super::lexer::Lexer;
 use crate::limits;
+use headrace_core::token::TokenKind;
 
 /// Reported settings by which the server reads the constants of a text when it parses it, and not again.
 pub const CONSTANT_SETTINGS: [&str; 4] = ["DateStyle", "IntervalStyle", "TimeZone", "standard_conforming_strings"];
@@ -103,19 +104,19 @@ fn has_constant(sql: &str, spelling: Spelling) -> bool {
     let mut lexer = Lexer::new(sql);
     // Of the strings up to here that may be one.
     let mut joined = String::new();
-    while let Some((token, text)) = lexer.next_with_text() {
-        let is_constant = token == Token::Constant;
+    while let Some(token) = lexer.next() {
+        let (is_constant, text) = (token.kind == TokenKind::Constant, token.text);
         match (is_constant, joined.strip_suffix('\'')) {
             (false, _) => joined.clear(),
             (true, Some(begun)) => joined = format!("{begun}{}", text.trim_start_matches('\'')),
             (true, None) => text.clone_into(&mut joined),
         }
-        let found = match token {
-            Token::Constant => {
+        let found = match token.kind {
+            TokenKind::Constant => {
                 has_word(&joined) || has_word(text) || is_any && (may_spell_word(&joined) || may_spell_word(text))
             }
-            Token::DollarQuoted => has_word(text) || is_any && text.contains('\\'),
-            token => is_any && token.is("u") && lexer.rest().starts_with("&'"),
+            TokenKind::DollarQuoted => has_word(text) || is_any && text.contains('\\'),
+            _ => is_any && token.is("u") && lexer.rest().starts_with("&'"),
         };
         if found {
             return true;

@@ -1,7 +1,8 @@
 //! The settings of applications that a text sets: those whose names have a dot, which no catalogue lists.
 
-use super::lexer::{Lexer, Token};
+use super::lexer::Lexer;
 use super::script::statements;
+use headrace_core::token::Token;
 
 /// The names, in lower case, of the settings with a dot that a text sets, by SET or by `set_config()` with a literal; `None` if
 /// the server may read the text, or a name, in another way than here.
@@ -27,7 +28,7 @@ pub fn custom_settings(sql: &str) -> Option<Vec<String>> {
                 found.extend(of_set(lexer.clone())?);
             }
             first = false;
-            if matches!(token, Token::Word(_) | Token::Name(_)) && token.unquoted().eq_ignore_ascii_case("set_config") {
+            if token.is_name() && token.unquoted().eq_ignore_ascii_case("set_config") {
                 found.extend(of_call(lexer.clone())?);
             }
         }
@@ -37,19 +38,18 @@ pub fn custom_settings(sql: &str) -> Option<Vec<String>> {
 
 /// What follows SET. `None` for a name that cannot be read, `Some(None)` for one without a dot.
 fn of_set(mut lexer: Lexer<'_>) -> Option<Option<String>> {
-    const DOT: Option<Token<'_>> = Some(Token::Sign(b'.'));
+    let is_dot = |token: Option<Token<'_>>| token.is_some_and(|token| token.is_punctuation(b'.'));
     let (mut part, mut next) = (lexer.next(), lexer.next());
-    if next != DOT && part.is_some_and(|word| word.is("session") || word.is("local")) {
+    if !is_dot(next) && part.is_some_and(|word| word.is("session") || word.is("local")) {
         (part, next) = (next, lexer.next());
     }
-    if next != DOT {
+    if !is_dot(next) {
         return Some(None);
     }
     let mut name = String::new();
     loop {
-        let Some(token @ (Token::Word(_) | Token::Name(_))) = part else { return None };
-        name.push_str(token.unquoted());
-        if next != DOT {
+        name.push_str(part.filter(Token::is_name)?.unquoted());
+        if !is_dot(next) {
             return readable(&name).map(Some);
         }
         name.push('.');
@@ -59,12 +59,11 @@ fn of_set(mut lexer: Lexer<'_>) -> Option<Option<String>> {
 
 /// What follows `set_config`.
 fn of_call(mut lexer: Lexer<'_>) -> Option<Option<String>> {
-    if lexer.next() != Some(Token::Sign(b'(')) {
+    if !lexer.next_is(b'(') {
         return Some(None);
     }
-    let (_, text) = lexer.next_with_text()?;
-    let name = text.strip_prefix('\'')?.strip_suffix('\'')?;
-    if lexer.next() != Some(Token::Sign(b',')) {
+    let name = lexer.next()?.text.strip_prefix('\'')?.strip_suffix('\'')?;
+    if !lexer.next_is(b',') {
         return None;
     }
     if name.contains('.') { readable(name).map(Some) } else { Some(None) }

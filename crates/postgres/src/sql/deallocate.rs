@@ -1,6 +1,7 @@
 //! DEALLOCATE, for programs that give prepared statements names of their own.
 
-use super::lexer::{Lexer, Token};
+use super::lexer::Lexer;
+use headrace_core::token::{Token, TokenKind};
 
 /// What DEALLOCATE names.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -24,26 +25,26 @@ pub enum Deallocated {
 /// ```
 pub fn deallocates(sql: &str) -> Option<Deallocated> {
     let mut lexer = Lexer::new(sql);
-    if !lexer.find(|token| *token != Token::Sign(b';'))?.is("deallocate") {
+    if !lexer.find(|token| !token.is_punctuation(b';'))?.is("deallocate") {
         return None;
     }
     let mut named = lexer.next()?;
     // PREPARE alone is a name.
-    if let Some(following @ (Token::Word(_) | Token::Name(_))) = lexer.clone().next()
+    if let Some(following) = lexer.clone().next().filter(Token::is_name)
         && named.is("prepare")
     {
         named = following;
         lexer.next();
     }
-    if lexer.by_ref().any(|token| token != Token::Sign(b';')) || lexer.uncertain {
+    if lexer.by_ref().any(|token| !token.is_punctuation(b';')) || lexer.uncertain {
         return None;
     }
     if named.is("all") {
         return Some(Deallocated::All);
     }
-    let name = match named {
-        Token::Word(word) => word.to_ascii_lowercase(),
-        Token::Name(_) => named.unquoted().replace("\"\"", "\""),
+    let name = match named.kind {
+        TokenKind::Word => named.text.to_ascii_lowercase(),
+        TokenKind::Quoted => named.unquoted().replace("\"\"", "\""),
         _ => return None,
     };
     (!name.is_empty()).then(|| Deallocated::Statement(cut(name)))

@@ -1,9 +1,10 @@
 //! What the statements of a text declare of the transaction that they are executed in (manual, "BEGIN", "SET TRANSACTION").
 
 use super::effects::Reader;
-use super::lexer::{Lexer, Token};
+use super::lexer::Lexer;
 use super::script::{Place, Splitter};
 use super::session_state::SessionStateReader;
+use headrace_core::token::{Token, TokenKind};
 
 /// What a statement has to do with transactions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -39,9 +40,9 @@ pub fn declared(sql: &str, reported: impl Fn(&str) -> bool) -> Option<Vec<Declar
     let (mut lexer, mut splitter) = (Lexer::new(sql), Splitter::default());
     let (mut left, mut found, mut current) = (SessionStateReader::default(), Vec::new(), None);
     let mut effects = Reader::default();
-    while let Some((token, text)) = lexer.next_with_text() {
+    while let Some(token) = lexer.next() {
         let place = splitter.place(token);
-        if left.next((place, token, text), &lexer, &reported, &|_| true).is_some() {
+        if left.next((place, token), &lexer, &reported, &|_| true).is_some() {
             return None;
         }
         match place {
@@ -77,14 +78,14 @@ fn of_statement(beginning: Option<Declared>, effects: &Reader<'_>) -> Option<Dec
 /// ```
 pub fn may_begin(sql: &str) -> bool {
     match Lexer::new(sql).next() {
-        Some(first @ Token::Word(_)) => first.is("begin") || first.is("start"),
+        Some(first) if first.kind == TokenKind::Word => first.is("begin") || first.is("start"),
         _ => true,
     }
 }
 
 /// What the first token of a statement and those after it show; the lexer is after the first.
 fn by_its_beginning<'a>(first: Token<'a>, lexer: &Lexer<'a>) -> Declared {
-    let mut rest = lexer.clone().take_while(|token| *token != Token::Sign(b';'));
+    let mut rest = lexer.clone().take_while(|token| !token.is_punctuation(b';'));
     let is = |words: &[&str]| words.iter().any(|word| first.is(word));
     if is(&["begin", "start"]) {
         return modes(rest);

@@ -1,7 +1,8 @@
 //! What a text does to the settings and the prepared statements of its session, besides what [`super::session_state_of`] finds.
 
-use super::lexer::{Lexer, Reading, Token};
+use super::lexer::{Lexer, Reading};
 use super::script::{Place, Splitter};
+use headrace_core::token::{Token, TokenKind};
 
 /// Settings that go back to what they were when the session began.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -140,7 +141,7 @@ impl<'a> Reader<'a> {
     pub(super) fn next(&mut self, place: Place, token: Token<'a>, lexer: &Lexer<'a>) {
         match (place, self.before) {
             (Place::End, _) => self.before = None,
-            (_, None) if token == Token::Sign(b'(') => {}
+            (_, None) if token.is_punctuation(b'(') => {}
             (_, None) => self.begin(token, lexer),
             (_, Some(before)) => self.within(before, token),
         }
@@ -153,7 +154,7 @@ impl<'a> Reader<'a> {
 
     fn begin(&mut self, first: Token<'a>, lexer: &Lexer<'a>) {
         let is = |words: &[&str]| words.iter().any(|word| first.is(word));
-        let rest = || lexer.clone().take_while(|token| *token != Token::Sign(b';'));
+        let rest = || lexer.clone().take_while(|token| !token.is_punctuation(b';'));
         let found = &mut self.found;
         found.ends_block |= super::declared::ends_block(first, &mut rest());
         found.in_failed_block &= is(&["commit", "rollback", "end", "abort", "prepare"]);
@@ -174,7 +175,7 @@ impl<'a> Reader<'a> {
             self.done -= 1;
             return;
         }
-        if let Token::Word(_) | Token::Name(_) = token {
+        if token.is_name() {
             self.found.creates |=
                 token.is("into") && !before.is("insert") && !before.is("merge") || self.explains && token.is("create");
             self.found.settings |= calls(token, "set_config");
@@ -225,7 +226,7 @@ fn reset(first: Token<'_>, rest: &[Token<'_>]) -> Option<Reset> {
         [word, rest @ ..] => {
             let mut name = super::name(*word)?;
             let mut rest = rest;
-            while let [Token::Sign(b'.'), part, after @ ..] = rest {
+            while let [Token { kind: TokenKind::Punctuation(b'.'), .. }, part, after @ ..] = rest {
                 name = format!("{name}.{}", super::name(*part)?);
                 rest = after;
             }
@@ -234,7 +235,7 @@ fn reset(first: Token<'_>, rest: &[Token<'_>]) -> Option<Reset> {
         [] => return None,
     };
     let rest = match rest {
-        [Token::Sign(b'='), rest @ ..] => rest,
+        [sign, rest @ ..] if sign.is_punctuation(b'=') => rest,
         [to, rest @ ..] if to.is("to") => rest,
         rest => rest,
     };

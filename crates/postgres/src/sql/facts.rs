@@ -25,11 +25,11 @@ pub struct Facts {
 pub fn facts(sql: &str, reported: impl Fn(&str) -> bool) -> Facts {
     let (mut lexer, mut splitter) = (Lexer::new(sql), Splitter::default());
     let (mut effects, mut statement, mut left) = (Reader::default(), SessionStateReader::default(), None);
-    while let Some((token, text)) = lexer.next_with_text() {
+    while let Some(token) = lexer.next() {
         let place = splitter.place(token);
         effects.next(place, token, &lexer);
         if left.is_none() {
-            left = statement.next((place, token, text), &lexer, &reported, &|_| true);
+            left = statement.next((place, token), &lexer, &reported, &|_| true);
         }
     }
     if left.is_none() && (lexer.uncertain || lexer.has_second_byte) {

@@ -1,7 +1,7 @@
 //! INSERTs whose row of values can be written several times in one statement.
 
-use super::lexer::{Lexer, Token};
-use super::{name, number, row_of_values, tokens};
+use super::{is_end, name, number, row_of_values, tokens};
+use headrace_core::token::{Token, TokenKind};
 use std::fmt::Write as _;
 use std::ops::Range;
 
@@ -68,33 +68,33 @@ const SPOKEN: [(&str, &[&str]); 7] = [
 pub(crate) fn joinable_insert(sql: &str) -> Option<JoinableInsert> {
     let all = tokens(sql)?;
     let row = row_of_values(&all)?;
-    let spans = spans(sql);
     let (table, columns) = target(&all, row.start)?;
     let is_columns =
-        |token: &Token<'_>| matches!(token, Token::Word(_) | Token::Name(_) | Token::Sign(b',' | b'(' | b')'));
+        |token: &Token<'_>| token.is_name() || matches!(token.kind, TokenKind::Punctuation(b',' | b'(' | b')'));
     if !all[columns].iter().all(is_columns) {
         return None;
     }
-    let has_conflict = match &all[row.end..] {
-        [] | [Token::Sign(b';')] => false,
+    let behind = &all[row.end..];
+    let has_conflict = match behind {
+        tokens if is_end(tokens) => false,
         [on, conflict, ..] => on.is("on") && conflict.is("conflict"),
         _ => return None,
     };
-    let behind = &all[row.end..];
-    let behind = behind.strip_suffix(&[Token::Sign(b';')]).unwrap_or(behind);
-    if behind.contains(&Token::Sign(b';')) || (!has_conflict && !behind.is_empty()) {
+    let ends = |token: &Token<'_>| token.is_punctuation(b';');
+    let behind = if behind.last().is_some_and(ends) { &behind[..behind.len() - 1] } else { behind };
+    if behind.iter().any(ends) || (!has_conflict && !behind.is_empty()) {
         return None;
     }
     let (mut names, mut uses) = (Vec::new(), Vec::new());
     for (i, token) in all.iter().enumerate() {
         let within = row.contains(&i);
-        match token {
-            Token::Parameter(_) if !within => return None,
-            Token::Parameter(_) => uses.push(number(*token)?),
-            Token::Word(_) | Token::Name(_) if i >= row.start => {
+        match token.kind {
+            TokenKind::Numbered if !within => return None,
+            TokenKind::Numbered => uses.push(number(*token)?),
+            TokenKind::Word | TokenKind::Quoted if i >= row.start => {
                 const REFUSED: [&str; 5] = ["select", "values", "table", "with", "returning"];
                 // U&"..." has escapes.
-                let is_escaped = token.is("u") && all.get(i + 1) == Some(&Token::Sign(b'&'));
+                let is_escaped = token.is("u") && all.get(i + 1).is_some_and(|next| next.is_punctuation(b'&'));
                 if is_escaped || REFUSED.iter().any(|word| token.is(word)) {
                     return None;
                 }
@@ -107,7 +107,7 @@ pub(crate) fn joinable_insert(sql: &str) -> Option<JoinableInsert> {
     if (1..=count).any(|number| !uses.contains(&number)) {
         return None;
     }
-    let mut operators = operators(&sql[spans[row.start].start..], spans[row.start].start, &spans[row.start..]);
+    let mut operators = operators(sql, &all[row.start..]);
     for (word, spoken) in SPOKEN {
         if names.iter().any(|name| name == word) {
             operators.extend(spoken.iter().map(|&operator| operator.to_owned()));
@@ -118,24 +118,24 @@ pub(crate) fn joinable_insert(sql: &str) -> Option<JoinableInsert> {
     names.sort_unstable();
     names.dedup();
     let (mut pieces, mut numbers) = (Vec::new(), Vec::new());
-    let mut from = spans[row.start].start;
+    let mut from = all[row.start].start;
     for i in row.clone() {
         if let Some(number) = number(all[i]) {
-            pieces.push(sql[from..spans[i].start].to_owned());
+            pieces.push(sql[from..all[i].start].to_owned());
             numbers.push(number);
-            from = spans[i].end;
+            from = all[i].end();
         }
     }
-    let end = spans[row.end - 1].end;
+    let end = all[row.end - 1].end();
     pieces.push(sql[from..end].to_owned());
-    let last = spans.get(row.end + behind.len()).map_or(sql.len(), |semicolon| semicolon.start);
+    let last = all.get(row.end + behind.len()).map_or(sql.len(), |semicolon| semicolon.start);
     Some(JoinableInsert {
         table,
         count,
         has_conflict,
         names,
         operators,
-        head: sql[..spans[row.start].start].to_owned(),
+        head: sql[..all[row.start].start].to_owned(),
         pieces,
         numbers,
         tail: sql[end..last].to_owned(),
@@ -145,11 +145,11 @@ pub(crate) fn joinable_insert(sql: &str) -> Option<JoinableInsert> {
 /// The table's name, and the tokens between it and VALUES.
 fn target(tokens: &[Token<'_>], row: usize) -> Option<(String, Range<usize>)> {
     let (mut table, mut at) = (String::new(), 2);
-    while let Token::Word(text) | Token::Name(text) = tokens[at] {
+    while tokens[at].is_name() {
         name(tokens[at])?;
-        table.push_str(text);
+        table.push_str(tokens[at].text);
         at += 1;
-        if tokens[at] != Token::Sign(b'.') {
+        if !tokens[at].is_punctuation(b'.') {
             break;
         }
         table.push('.');
@@ -158,37 +158,22 @@ fn target(tokens: &[Token<'_>], row: usize) -> Option<(String, Range<usize>)> {
     Some((table, at..row - 1))
 }
 
-/// Where each token is.
-fn spans(sql: &str) -> Vec<Range<usize>> {
-    let mut lexer = Lexer::new(sql);
-    let mut found = Vec::new();
-    loop {
-        lexer.skip_blank();
-        let start = lexer.end();
-        if lexer.next().is_none() {
-            return found;
-        }
-        found.push(start..lexer.end());
-    }
-}
-
-/// The operators of a text that begins at `offset`, by its tokens: every part of each run of operator characters.
-fn operators(text: &str, offset: usize, spans: &[Range<usize>]) -> Vec<String> {
+/// The operators of a text, by its tokens: every part of each run of operator characters.
+fn operators(sql: &str, tokens: &[Token<'_>]) -> Vec<String> {
     const CHARACTERS: &str = "+-*/<>=~!@#%^&|`?";
     let mut runs: Vec<Range<usize>> = Vec::new();
-    for span in spans {
-        let token = &text[span.start - offset..span.end - offset];
-        if token.len() != 1 || !CHARACTERS.contains(token) {
+    for token in tokens {
+        if token.text.len() != 1 || !CHARACTERS.contains(token.text) {
             continue;
         }
         match runs.last_mut() {
-            Some(run) if run.end == span.start => run.end = span.end,
-            _ => runs.push(span.clone()),
+            Some(run) if run.end == token.start => run.end = token.end(),
+            _ => runs.push(token.start..token.end()),
         }
     }
     let mut found = Vec::new();
     for run in runs {
-        let run = &text[run.start - offset..run.end - offset];
+        let run = &sql[run];
         for from in 0..run.len() {
             found.extend((from + 1..=run.len()).map(|to| run[from..to].to_owned()));
         }

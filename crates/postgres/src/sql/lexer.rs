@@ -1,36 +1,6 @@
 //! The lexis of PostgreSQL's SQL, as far as the driver reads it (manual, section 4.1, "Lexical Structure").
 
-/// A piece of a statement. White space and comments are none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Token<'a> {
-    /// A key word or an identifier without quotes.
-    Word(&'a str),
-    /// An identifier in quotes, with them.
-    Name(&'a str),
-    /// A number, or a string in single quotes.
-    Constant,
-    /// A string in dollar quotes.
-    DollarQuoted,
-    /// A parameter: the digits after its dollar sign.
-    Parameter(&'a str),
-    /// Any other character.
-    Sign(u8),
-}
-
-impl Token<'_> {
-    pub fn is(self, word: &str) -> bool {
-        matches!(self, Token::Word(text) if text.eq_ignore_ascii_case(word))
-    }
-
-    /// The text of a word or of a name without its outer quotes; empty for every other token.
-    pub fn unquoted(&self) -> &str {
-        match self {
-            Token::Word(word) => word,
-            Token::Name(name) => name[1..].strip_suffix('"').unwrap_or_default(),
-            _ => "",
-        }
-    }
-}
+use headrace_core::token::{Token, TokenKind};
 
 /// Reads a statement token by token.
 #[derive(Clone, Debug)]
@@ -85,12 +55,9 @@ impl<'a> Lexer<'a> {
         self.at
     }
 
-    /// The next token with its text.
-    pub fn next_with_text(&mut self) -> Option<(Token<'a>, &'a str)> {
-        self.skip_blank();
-        let start = self.at;
-        let token = self.next()?;
-        Some((token, &self.sql[start..self.at]))
+    /// Reads the next token, and returns true if it is this byte.
+    pub fn next_is(&mut self, byte: u8) -> bool {
+        self.next().is_some_and(|token| token.is_punctuation(byte))
     }
 
     /// Skips white space and comments.
@@ -184,31 +151,28 @@ impl<'a> Iterator for Lexer<'a> {
 
     fn next(&mut self) -> Option<Token<'a>> {
         self.skip_blank();
-        let text = self.rest();
-        let rest = text.as_bytes();
+        let (rest_of_text, start) = (self.rest(), self.at);
+        let rest = rest_of_text.as_bytes();
         let word = || rest.iter().take_while(|byte| is_word(**byte) || **byte == b'$').count();
-        let (length, token) = match *rest.first()? {
-            b'\'' if self.reading.escapes => (self.escaped(rest), Token::Constant),
-            b'\'' => (self.quoted(rest, false), Token::Constant),
-            b'e' | b'E' if rest.get(1) == Some(&b'\'') => (1 + self.escaped(&rest[1..]), Token::Constant),
-            b'"' => {
-                let length = self.quoted(rest, false);
-                (length, Token::Name(&text[..length]))
-            }
+        let (length, kind) = match *rest.first()? {
+            b'\'' if self.reading.escapes => (self.escaped(rest), TokenKind::Constant),
+            b'\'' => (self.quoted(rest, false), TokenKind::Constant),
+            b'e' | b'E' if rest.get(1) == Some(&b'\'') => (1 + self.escaped(&rest[1..]), TokenKind::Constant),
+            b'"' => (self.quoted(rest, false), TokenKind::Quoted),
             b'$' if rest.get(1).is_some_and(u8::is_ascii_digit) => {
                 let digits = rest[1..].iter().take_while(|byte| byte.is_ascii_digit()).count();
-                (digits + 1, Token::Parameter(&text[1..=digits]))
+                (digits + 1, TokenKind::Numbered)
             }
-            b'$' => match self.dollar_quoted(text) {
-                Some(length) => (length, Token::DollarQuoted),
-                None => (1, Token::Sign(b'$')),
+            b'$' => match self.dollar_quoted(rest_of_text) {
+                Some(length) => (length, TokenKind::DollarQuoted),
+                None => (1, TokenKind::Punctuation(b'$')),
             },
-            byte if byte.is_ascii_digit() => (word(), Token::Constant),
-            byte if is_word(byte) => (word(), Token::Word(&text[..word()])),
-            byte => (1, Token::Sign(byte)),
+            byte if byte.is_ascii_digit() => (word(), TokenKind::Constant),
+            byte if is_word(byte) => (word(), TokenKind::Word),
+            byte => (1, TokenKind::Punctuation(byte)),
         };
         self.at += length;
-        Some(token)
+        Some(Token { kind, text: &rest_of_text[..length], start })
     }
 }
 
@@ -240,24 +204,34 @@ mod tests {
 
     #[test]
     fn a_statement_is_read_as_the_server_reads_it() {
-        use Token::{Constant, DollarQuoted, Name, Parameter, Sign, Word};
-        let cases: &[(&str, &[Token<'_>])] = &[
-            ("select $1", &[Word("select"), Parameter("1")]),
-            ("a$1 é_1$", &[Word("a$1"), Word("é_1$")]),
-            ("'it''s' \"a\"\"b\".c", &[Constant, Name("\"a\"\"b\""), Sign(b'.'), Word("c")]),
-            ("e'\\'$1' E'\\\\'x", &[Constant, Constant, Word("x")]),
-            ("typee'a'", &[Word("typee"), Constant]),
-            ("e'a' \n 'b\\'c', $1", &[Constant, Sign(b','), Parameter("1")]),
-            ("e'a' 'b'", &[Constant, Constant]),
-            ("-- $1\r1 /* /* */ ' */ b", &[Constant, Word("b")]),
-            ("$$ ' $1 $$ $a$ $$ $b$ $a$ $1a", &[DollarQuoted, DollarQuoted, Parameter("1"), Word("a")]),
-            ("$a b", &[Sign(b'$'), Word("a"), Word("b")]),
-            ("1e5 0x1f 1.5", &[Constant, Constant, Constant, Sign(b'.'), Constant]),
-            ("$é$ $1 $é$", &[DollarQuoted]),
+        use TokenKind::{Constant, DollarQuoted, Numbered, Punctuation, Quoted, Word};
+        let cases: &[(&str, &[(TokenKind, &str)])] = &[
+            ("select $1", &[(Word, "select"), (Numbered, "$1")]),
+            ("a$1 é_1$", &[(Word, "a$1"), (Word, "é_1$")]),
+            (
+                "'it''s' \"a\"\"b\".c",
+                &[(Constant, "'it''s'"), (Quoted, "\"a\"\"b\""), (Punctuation(b'.'), "."), (Word, "c")],
+            ),
+            ("e'\\'$1' E'\\\\'x", &[(Constant, "e'\\'$1'"), (Constant, "E'\\\\'"), (Word, "x")]),
+            ("typee'a'", &[(Word, "typee"), (Constant, "'a'")]),
+            ("e'a' \n 'b\\'c', $1", &[(Constant, "e'a' \n 'b\\'c'"), (Punctuation(b','), ","), (Numbered, "$1")]),
+            ("e'a' 'b'", &[(Constant, "e'a'"), (Constant, "'b'")]),
+            ("-- $1\r1 /* /* */ ' */ b", &[(Constant, "1"), (Word, "b")]),
+            (
+                "$$ ' $1 $$ $a$ $$ $b$ $a$ $1a",
+                &[(DollarQuoted, "$$ ' $1 $$"), (DollarQuoted, "$a$ $$ $b$ $a$"), (Numbered, "$1"), (Word, "a")],
+            ),
+            ("$a b", &[(Punctuation(b'$'), "$"), (Word, "a"), (Word, "b")]),
+            (
+                "1e5 0x1f 1.5",
+                &[(Constant, "1e5"), (Constant, "0x1f"), (Constant, "1"), (Punctuation(b'.'), "."), (Constant, "5")],
+            ),
+            ("$é$ $1 $é$", &[(DollarQuoted, "$é$ $1 $é$")]),
         ];
         for (sql, tokens) in cases {
             let mut lexer = Lexer::new(sql);
-            assert_eq!(lexer.by_ref().collect::<Vec<_>>(), *tokens, "{sql}");
+            let found: Vec<_> = lexer.by_ref().map(|token| (token.kind, token.text)).collect();
+            assert_eq!(found, *tokens, "{sql}");
             assert!(!lexer.uncertain && lexer.end() == sql.len(), "{sql}");
         }
     }
@@ -267,7 +241,7 @@ mod tests {
         let reading = Reading { escapes: true, second_bytes: false };
         for sql in ["'it\\'s'", "e'it\\'s'", "'a'\n'\\''", "'\\\\'", "'é\\''"] {
             let mut lexer = Lexer::with_reading(sql, reading);
-            assert_eq!(lexer.by_ref().collect::<Vec<_>>(), [Token::Constant], "{sql}");
+            assert_eq!(lexer.by_ref().map(|token| token.kind).collect::<Vec<_>>(), [TokenKind::Constant], "{sql}");
             assert!(!lexer.uncertain, "{sql}");
         }
         assert_eq!(Lexer::with_reading("\"a\\\" 'b'", reading).count(), 2);
@@ -277,7 +251,7 @@ mod tests {
     fn a_backslash_can_be_the_second_byte_of_a_character() {
         for (sql, found) in [("e'\u{fffd}\\'", true), ("e'é\\'", true), ("e'e\\n'", false), ("'é\\'", false)] {
             let mut lexer = Lexer::with_reading(sql, Reading { escapes: false, second_bytes: true });
-            assert_eq!(lexer.by_ref().collect::<Vec<_>>(), [Token::Constant], "{sql}");
+            assert_eq!(lexer.by_ref().map(|token| token.kind).collect::<Vec<_>>(), [TokenKind::Constant], "{sql}");
             assert_eq!(lexer.has_second_byte, found, "{sql}");
         }
     }

@@ -21,10 +21,10 @@ pub use declared::{Declared, declared, may_begin};
 pub use effects::{Effects, Reset, ResetAt, effects, resets};
 pub use facts::{Facts, facts};
 use headrace_core::placeholders::{self, Converted, Marks};
-use headrace_core::token::TokenKind;
+use headrace_core::token::{Token, TokenKind};
 use headrace_core::words;
 pub(crate) use joined::{JoinableInsert, joinable_insert};
-pub(crate) use lexer::{Lexer, Token, is_word, leading_word};
+pub(crate) use lexer::{Lexer, is_word, leading_word};
 pub(crate) use script::statements;
 pub use script::{begins_block, is_several};
 pub use session_state::{TEMPORARY_TABLE, ends_something, is_setting, may_end, session_state_of, survives_discard};
@@ -32,15 +32,7 @@ pub use session_state::{TEMPORARY_TABLE, ends_something, is_setting, may_end, se
 /// Returns true if a statement that returns rows may change something: see [`words::may_write`].
 pub fn may_write(sql: &str) -> bool {
     let mut lexer = Lexer::new(sql);
-    let tokens = std::iter::from_fn(|| lexer.next_with_text()).map(|(token, text)| {
-        let kind = match token {
-            Token::Word(_) => TokenKind::Word,
-            Token::Sign(byte) => TokenKind::Punctuation(byte),
-            _ => TokenKind::Quoted,
-        };
-        (kind, text)
-    });
-    words::may_write(sql, tokens) || lexer.uncertain && words::has_writing_word(sql)
+    words::may_write(sql, lexer.by_ref()) || lexer.uncertain && words::has_writing_word(sql)
 }
 
 /// For each parameter `$1`, `$2`, ... of an `INSERT INTO ... VALUES (...)` with one row: true if it is there alone, and
@@ -64,12 +56,14 @@ pub(crate) fn assigned(sql: &str) -> Vec<bool> {
     let mut assigned = vec![false; uses.len()];
     let mut depth = 0;
     for window in tokens[row].windows(3) {
-        match window[0] {
-            Token::Sign(b'(' | b'[') => depth += 1,
-            Token::Sign(b')' | b']') => depth -= 1,
+        let [before, parameter, after] = window else { continue };
+        match before.kind {
+            TokenKind::Punctuation(b'(' | b'[') => depth += 1,
+            TokenKind::Punctuation(b')' | b']') => depth -= 1,
             _ => {}
         }
-        if let [Token::Sign(b'(' | b','), parameter, Token::Sign(b',' | b')')] = window
+        if let TokenKind::Punctuation(b'(' | b',') = before.kind
+            && let TokenKind::Punctuation(b',' | b')') = after.kind
             && let Some(number) = number(*parameter)
         {
             assigned[number - 1] = depth == 1 && uses[number - 1] == 1;
@@ -87,27 +81,27 @@ fn row_of_values(tokens: &[Token<'_>]) -> Option<std::ops::Range<usize>> {
     }
     let mut at = 2;
     loop {
-        if !matches!(token(at)?, Token::Word(_) | Token::Name(_)) {
+        if !token(at)?.is_name() {
             return None;
         }
         at += 1;
-        if token(at)? != Token::Sign(b'.') {
+        if !token(at)?.is_punctuation(b'.') {
             break;
         }
         at += 1;
     }
-    if token(at)? == Token::Sign(b'(') {
+    if token(at)?.is_punctuation(b'(') {
         at = end_of_parentheses(tokens, at)?;
     }
     if is(at, "overriding") {
         at += 3;
     }
-    if !is(at, "values") || token(at + 1)? != Token::Sign(b'(') {
+    if !is(at, "values") || !token(at + 1)?.is_punctuation(b'(') {
         return None;
     }
     let end = end_of_parentheses(tokens, at + 1)?;
     // With more rows than one, their types are worked out together.
-    (token(end) != Some(Token::Sign(b','))).then_some(at + 1..end)
+    (!token(end).is_some_and(|next| next.is_punctuation(b','))).then_some(at + 1..end)
 }
 
 /// An INSERT of one row of parameters, each assigned to a column and in their order, and nothing else.
@@ -130,38 +124,38 @@ pub(crate) fn plain_insert(sql: &str) -> Option<PlainInsert> {
     let row = row_of_values(&tokens)?;
     let (mut table, mut at) = (String::new(), 2);
     let mut relation = String::new();
-    while let Token::Word(text) | Token::Name(text) = tokens[at] {
-        table.push_str(text);
+    while tokens[at].is_name() {
+        table.push_str(tokens[at].text);
         relation = name(tokens[at])?;
         at += 1;
-        if tokens[at] != Token::Sign(b'.') {
+        if !tokens[at].is_punctuation(b'.') {
             break;
         }
         table.push('.');
         at += 1;
     }
     let mut columns = Vec::new();
-    if tokens[at] == Token::Sign(b'(') {
+    if tokens[at].is_punctuation(b'(') {
         loop {
             columns.push(name(tokens[at + 1])?);
             at += 2;
-            match tokens[at] {
-                Token::Sign(b',') => {}
-                Token::Sign(b')') => break,
+            match tokens[at].kind {
+                TokenKind::Punctuation(b',') => {}
+                TokenKind::Punctuation(b')') => break,
                 _ => return None,
             }
         }
         at += 1;
     }
     // Nothing between the columns and VALUES, and nothing after the row.
-    if at + 1 != row.start || !matches!(tokens[row.end..], [] | [Token::Sign(b';')]) {
+    if at + 1 != row.start || !is_end(&tokens[row.end..]) {
         return None;
     }
     let mut count = 0;
     for (i, token) in tokens[row].iter().skip(1).enumerate() {
-        match (i % 2, token) {
-            (0, parameter) if number(*parameter) == Some(count + 1) => count += 1,
-            (1, Token::Sign(b',' | b')')) => {}
+        match (i % 2, token.kind) {
+            (0, _) if number(*token) == Some(count + 1) => count += 1,
+            (1, TokenKind::Punctuation(b',' | b')')) => {}
             _ => return None,
         }
     }
@@ -170,9 +164,9 @@ pub(crate) fn plain_insert(sql: &str) -> Option<PlainInsert> {
 
 /// The name that an identifier stands for; `None` for one with characters that could be read in two ways.
 fn name(token: Token<'_>) -> Option<String> {
-    let name = match token {
-        Token::Word(word) => word.to_ascii_lowercase(),
-        Token::Name(quoted) => quoted.strip_prefix('"')?.strip_suffix('"')?.replace("\"\"", "\""),
+    let name = match token.kind {
+        TokenKind::Word => token.text.to_ascii_lowercase(),
+        TokenKind::Quoted => token.text.strip_prefix('"')?.strip_suffix('"')?.replace("\"\"", "\""),
         _ => return None,
     };
     // NAMEDATALEN: the server cuts longer names.
@@ -183,9 +177,9 @@ fn name(token: Token<'_>) -> Option<String> {
 fn end_of_parentheses(tokens: &[Token<'_>], at: usize) -> Option<usize> {
     let mut depth = 0;
     for (i, token) in tokens.iter().enumerate().skip(at) {
-        match token {
-            Token::Sign(b'(') => depth += 1,
-            Token::Sign(b')') => depth -= 1,
+        match token.kind {
+            TokenKind::Punctuation(b'(') => depth += 1,
+            TokenKind::Punctuation(b')') => depth -= 1,
             _ => {}
         }
         if depth == 0 {
@@ -195,35 +189,40 @@ fn end_of_parentheses(tokens: &[Token<'_>], at: usize) -> Option<usize> {
     None
 }
 
+/// Returns true if a statement is over before these tokens.
+fn is_end(tokens: &[Token<'_>]) -> bool {
+    tokens.is_empty() || tokens.len() == 1 && tokens[0].is_punctuation(b';')
+}
+
 /// The tokens of a statement; `None` if it is ambiguous, or has parts that are not parsed here (dollar quotes).
 fn tokens(sql: &str) -> Option<Vec<Token<'_>>> {
     let mut lexer = Lexer::new(sql);
     let tokens: Vec<Token<'_>> = lexer.by_ref().collect();
-    let known = |token: &Token<'_>| !matches!(token, Token::DollarQuoted | Token::Sign(b'$'));
-    let counts = |token: &Token<'_>| !matches!(token, Token::Parameter(_)) || number(*token).is_some();
+    let known = |token: &Token<'_>| !matches!(token.kind, TokenKind::DollarQuoted | TokenKind::Punctuation(b'$'));
+    let counts = |token: &Token<'_>| token.kind != TokenKind::Numbered || number(*token).is_some();
     (!lexer.uncertain && tokens.iter().all(|token| known(token) && counts(token))).then_some(tokens)
+}
+
+/// The digits of a parameter.
+fn digits(token: Token<'_>) -> Option<&str> {
+    token.text.strip_prefix('$').filter(|_| token.kind == TokenKind::Numbered)
 }
 
 /// The number of a parameter.
 fn number(token: Token<'_>) -> Option<usize> {
-    let Token::Parameter(digits) = token else { return None };
-    digits.parse().ok().filter(|number| (1..=usize::from(u16::MAX)).contains(number))
+    digits(token)?.parse().ok().filter(|number| (1..=usize::from(u16::MAX)).contains(number))
 }
 
 /// Returns true if a statement has a parameter in the server's own style, `$1`.
 fn has_parameter(sql: &str) -> bool {
-    sql.contains('$') && Lexer::new(sql).any(|token| matches!(token, Token::Parameter(_)))
+    sql.contains('$') && Lexer::new(sql).any(|token| token.kind == TokenKind::Numbered)
 }
 
 /// The number of parameters of a statement in the server's own style: the largest of `$1`, `$2`, ...
 ///
 /// The server takes more types than that with a Parse, and then as many values, which it drops.
 pub fn parameters(sql: &str) -> usize {
-    let number = |token| match token {
-        Token::Parameter(digits) => digits.parse().ok(),
-        _ => None,
-    };
-    Lexer::new(sql).filter_map(number).max().unwrap_or(0)
+    Lexer::new(sql).filter_map(|token| digits(token)?.parse().ok()).max().unwrap_or(0)
 }
 
 /// Returns true if a statement begins with one of these words, after comments and opening parentheses.
@@ -233,7 +232,7 @@ pub(crate) fn begins_with(sql: &str, words: &[&str]) -> bool {
     if !word.is_empty() && !sql[word.len()..].starts_with('$') {
         return words.iter().any(|other| word.eq_ignore_ascii_case(other));
     }
-    let first = Lexer::new(sql).find(|token| *token != Token::Sign(b'('));
+    let first = Lexer::new(sql).find(|token| !token.is_punctuation(b'('));
     first.is_some_and(|first| words.iter().any(|word| first.is(word)))
 }
 
@@ -273,15 +272,15 @@ fn check_places(sql: &str) -> Result<(), String> {
     let mut lexer = Lexer::new(sql);
     let mut word_ends = None;
     let mut found = None;
-    while let Some((token, text)) = lexer.next_with_text() {
-        let start = lexer.end() - text.len();
-        let within = match token {
-            Token::Constant | Token::Name(_) | Token::DollarQuoted => placeholders::first_in(text),
-            Token::Sign(b'%') if word_ends == Some(start) && placeholders::begins(&sql[start..]) => Some(0),
+    for token in lexer.by_ref() {
+        let start = token.start;
+        let within = match token.kind {
+            TokenKind::Constant | TokenKind::Quoted | TokenKind::DollarQuoted => placeholders::first_in(token.text),
+            TokenKind::Punctuation(b'%') if word_ends == Some(start) && placeholders::begins(&sql[start..]) => Some(0),
             _ => None,
         };
         found = found.or(within.map(|at| start + at));
-        word_ends = matches!(token, Token::Word(_)).then(|| lexer.end());
+        word_ends = (token.kind == TokenKind::Word).then(|| token.end());
     }
     match found {
         // Where a string ends is not certain.
@@ -298,8 +297,8 @@ fn has_python_parameter(sql: &str) -> bool {
     let mut lexer = Lexer::new(sql);
     let mut literal = false;
     while let Some(token) = lexer.next() {
-        let percent = token == Token::Sign(b'%');
-        if percent && !literal && placeholders::begins(&sql[lexer.end() - 1..]) {
+        let percent = token.is_punctuation(b'%');
+        if percent && !literal && placeholders::begins(&sql[token.start..]) {
             return true;
         }
         // Two percent signs are one.

@@ -1,6 +1,7 @@
 //! Where the statements of a script begin and end.
 
-use super::lexer::{Lexer, Reading, Token};
+use super::lexer::{Lexer, Reading};
+use headrace_core::token::{Token, TokenKind};
 
 /// The statements of a script. A semicolon in a string, a comment, a dollar quote, parentheses (the actions of a rule)
 /// or the body of a function does not end one.
@@ -97,20 +98,20 @@ enum Within {
 impl Splitter {
     pub fn place(&mut self, token: Token<'_>) -> Place {
         if let Within::Body | Within::BodyStatement = self.within {
-            self.within = match (self.within, token) {
-                (_, Token::Sign(b';')) => Within::BodyStatement,
-                (Within::BodyStatement, _) if token.is("end") => Within::Statement,
+            self.within = match self.within {
+                _ if token.is_punctuation(b';') => Within::BodyStatement,
+                Within::BodyStatement if token.is("end") => Within::Statement,
                 _ => Within::Body,
             };
             return Place::Within;
         }
-        match token {
-            Token::Sign(b';') if self.depth == 0 => {
+        match token.kind {
+            TokenKind::Punctuation(b';') if self.depth == 0 => {
                 self.within = Within::Nothing;
                 return Place::End;
             }
-            Token::Sign(b'(') => self.depth += 1,
-            Token::Sign(b')') => self.depth = self.depth.saturating_sub(1),
+            TokenKind::Punctuation(b'(') => self.depth += 1,
+            TokenKind::Punctuation(b')') => self.depth = self.depth.saturating_sub(1),
             _ => {}
         }
         let place = if let Within::Nothing = self.within { Place::First } else { Place::Within };

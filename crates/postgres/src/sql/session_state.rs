@@ -1,9 +1,10 @@
 //! What a statement leaves in its session: for programs that lend one session to several clients.
 
 use super::anonymous::AnonymousBlock;
-use super::lexer::{Lexer, Token};
+use super::lexer::Lexer;
 use super::script::{Place, Splitter, in_each_reading};
 use super::settings;
+use headrace_core::token::{Token, TokenKind};
 
 /// What [`session_state_of`] calls tables that are the session's own.
 pub const TEMPORARY_TABLE: &str = "a temporary table";
@@ -110,8 +111,8 @@ fn first(sql: &str, reported: impl Fn(&str) -> bool, counts: impl Fn(&'static st
     in_each_reading(sql, |lexer| {
         let mut splitter = Splitter::default();
         let mut statement = SessionStateReader::default();
-        while let Some((token, text)) = lexer.next_with_text() {
-            let found = statement.next((splitter.place(token), token, text), lexer, &reported, &counts);
+        while let Some(token) = lexer.next() {
+            let found = statement.next((splitter.place(token), token), lexer, &reported, &counts);
             if found.is_some() {
                 return found;
             }
@@ -119,6 +120,9 @@ fn first(sql: &str, reported: impl Fn(&str) -> bool, counts: impl Fn(&'static st
         None
     })
 }
+
+/// What stands for the tokens before a statement.
+const START: Token<'_> = Token { kind: TokenKind::Punctuation(b';'), text: ";", start: 0 };
 
 /// The statement that is being read.
 #[derive(Debug)]
@@ -140,7 +144,7 @@ enum StatementKind {
 
 impl Default for SessionStateReader<'_> {
     fn default() -> Self {
-        Self { kind: StatementKind::Other, previous: [Token::Sign(b';'); 2] }
+        Self { kind: StatementKind::Other, previous: [START; 2] }
     }
 }
 
@@ -148,7 +152,7 @@ impl<'a> SessionStateReader<'a> {
     /// Reads the next token of a script, and returns what it shows, if that counts; the lexer is after it.
     pub(super) fn next(
         &mut self,
-        (place, token, text): (Place, Token<'a>, &str),
+        (place, token): (Place, Token<'a>),
         lexer: &Lexer<'a>,
         reported: &impl Fn(&str) -> bool,
         counts: &impl Fn(&'static str) -> bool,
@@ -162,14 +166,13 @@ impl<'a> SessionStateReader<'a> {
             Place::Within => None,
         };
         let found = found.filter(|reason| counts(reason));
-        found.or_else(|| self.read(token, text, lexer, reported).filter(|reason| counts(reason)))
+        found.or_else(|| self.read(token, lexer, reported).filter(|reason| counts(reason)))
     }
 
     /// Classifies a statement by its first token; the lexer is after it.
     fn begin(&mut self, first: Token<'a>, lexer: &Lexer<'a>, reported: &impl Fn(&str) -> bool) -> Option<&'static str> {
-        let Token::Word(word) = first else { return None };
-        let is = |name: &str| word.eq_ignore_ascii_case(name);
-        match word.as_bytes()[0].to_ascii_lowercase() {
+        let is = |name: &str| first.is(name);
+        match first.text.as_bytes()[0].to_ascii_lowercase() {
             b'a' if is("alter") => self.kind = StatementKind::Definition,
             b'c' if is("create") => self.kind = StatementKind::Definition,
             b'd' if is("do") => self.kind = StatementKind::Do(AnonymousBlock::default()),
@@ -188,21 +191,16 @@ impl<'a> SessionStateReader<'a> {
     }
 
     /// Reads one token; the lexer is after it.
-    fn read(
-        &mut self,
-        token: Token<'a>,
-        text: &str,
-        lexer: &Lexer<'a>,
-        reported: &impl Fn(&str) -> bool,
-    ) -> Option<&'static str> {
-        let found = match token {
-            Token::Word(word) => self.of_word(word, lexer).or_else(|| self.of_name(word, lexer, reported)),
-            Token::Name(_) => self.of_name(token.unquoted(), lexer, reported),
-            Token::Constant if text.ends_with(['o', 'O']) => {
+    fn read(&mut self, token: Token<'a>, lexer: &Lexer<'a>, reported: &impl Fn(&str) -> bool) -> Option<&'static str> {
+        let text = token.text;
+        let found = match token.kind {
+            TokenKind::Word => self.of_word(text, lexer).or_else(|| self.of_name(text, lexer, reported)),
+            TokenKind::Quoted => self.of_name(token.unquoted(), lexer, reported),
+            TokenKind::Constant if text.ends_with(['o', 'O']) => {
                 // Before version 15 a number ends where a word begins.
                 self.of_word(text.trim_start_matches(|byte: char| byte.is_ascii_digit()), lexer)
             }
-            Token::Constant | Token::DollarQuoted
+            TokenKind::Constant | TokenKind::DollarQuoted
                 if matches!(self.kind, StatementKind::SearchPath) && settings::may_name_pg_temp(text) =>
             {
                 Some(PG_TEMP)
@@ -211,7 +209,7 @@ impl<'a> SessionStateReader<'a> {
         };
         if found.is_none()
             && let StatementKind::Do(block) = &mut self.kind
-            && block.may_last(self.previous[0], token, text)
+            && block.may_last(self.previous[0], token)
         {
             return Some(DO);
         }
@@ -246,14 +244,14 @@ impl<'a> SessionStateReader<'a> {
             return None;
         }
         if settings::is_pg_temp(name) {
-            if lexer.clone().next() == Some(Token::Sign(b'.')) {
+            if lexer.clone().next_is(b'.') {
                 return Some(TEMPORARY_TABLE);
             }
             return (!matches!(self.kind, StatementKind::Definition)).then_some(PG_TEMP);
         }
         let reason = of_function(name)?;
         let mut lexer = lexer.clone();
-        if lexer.next() != Some(Token::Sign(b'(')) {
+        if !lexer.next_is(b'(') {
             return None;
         }
         (reason != SET_CONFIG || !settings::is_harmless_call(lexer, reported)).then_some(reason)
@@ -277,16 +275,16 @@ fn is_temporary(lexer: Lexer<'_>) -> bool {
 /// After PREPARE: PREPARE TRANSACTION 'id'. A statement can have this name, too.
 fn is_of_transaction(mut lexer: Lexer<'_>) -> bool {
     let named = lexer.next().is_some_and(|token| token.is("transaction"));
-    named && lexer.next().is_some_and(|token| token != Token::Sign(b'(') && !token.is("as"))
+    named && lexer.next().is_some_and(|token| !token.is_punctuation(b'(') && !token.is("as"))
 }
 
 /// After UPDATE: the relation is `pg_settings`, whose rule calls `set_config()`.
 fn is_pg_settings(lexer: Lexer<'_>) -> bool {
-    let mut relation = lexer.filter(|token| !token.is("only") && *token != Token::Sign(b'('));
+    let mut relation = lexer.filter(|token| !token.is("only") && !token.is_punctuation(b'('));
     let is_named =
         |token: Option<Token<'_>>| token.is_some_and(|token| token.unquoted().eq_ignore_ascii_case("pg_settings"));
     let first = relation.next();
-    is_named(first) || (relation.next() == Some(Token::Sign(b'.')) && is_named(relation.next()))
+    is_named(first) || (relation.next().is_some_and(|token| token.is_punctuation(b'.')) && is_named(relation.next()))
 }
 
 #[cfg(test)]

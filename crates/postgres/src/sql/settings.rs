@@ -1,6 +1,7 @@
 //! Settings that a statement sets for its session: SET and `set_config()`.
 
-use super::lexer::{Lexer, Token};
+use super::lexer::Lexer;
+use headrace_core::token::{Token, TokenKind};
 
 /// What a SET leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -20,19 +21,19 @@ const SEED: &str = "seed";
 
 /// Reads what follows SET. Where a dot follows, every key word is the first part of a setting's name.
 pub(super) fn of_set(mut lexer: Lexer<'_>, reported: &impl Fn(&str) -> bool) -> Effect {
-    const DOT: Option<Token<'_>> = Some(Token::Sign(b'.'));
     let (mut name, mut next) = (lexer.next(), lexer.next());
+    let is_dot = |token: Option<Token<'_>>| token.is_some_and(|token| token.is_punctuation(b'.'));
     let is = |token: Option<Token<'_>>, word: &str| token.is_some_and(|token| token.is(word));
-    let is_local = is(name, "local") && next != DOT;
-    if is_local || (is(name, "session") && next != DOT) {
+    let is_local = is(name, "local") && !is_dot(next);
+    if is_local || (is(name, "session") && !is_dot(next)) {
         (name, next) = (next, lexer.next());
     }
     let setting = match name {
-        Some(name) if next != DOT => name.unquoted().to_ascii_lowercase(),
+        Some(name) if !is_dot(next) => name.unquoted().to_ascii_lowercase(),
         _ => String::new(),
     };
     let (setting, lasts) = match setting.as_str() {
-        "transaction" | "constraints" if matches!(name, Some(Token::Word(_))) => ("", false),
+        "transaction" | "constraints" if name.is_some_and(|name| name.kind == TokenKind::Word) => ("", false),
         "time" if is(next, "zone") => ("timezone", !reported("timezone")),
         "names" => ("client_encoding", !reported("client_encoding")),
         "schema" => ("search_path", !reported("search_path")),
@@ -52,8 +53,8 @@ pub(super) fn of_set(mut lexer: Lexer<'_>, reported: &impl Fn(&str) -> bool) -> 
 /// schema of temporary tables. The name has to be one literal, and the third argument one that means true; a call
 /// within another is not read.
 pub(super) fn is_harmless_call(mut lexer: Lexer<'_>, reported: &impl Fn(&str) -> bool) -> bool {
-    let Some(name) = lexer.next_with_text().and_then(|(_, text)| literal(text)) else { return false };
-    if lexer.next() != Some(Token::Sign(b',')) {
+    let Some(name) = lexer.next().and_then(|token| literal(token.text)) else { return false };
+    if !lexer.next_is(b',') {
         return false;
     }
     let name = name.to_ascii_lowercase();
@@ -67,25 +68,27 @@ pub(super) fn is_harmless_call(mut lexer: Lexer<'_>, reported: &impl Fn(&str) ->
     let (mut depth, mut argument) = (0, 2);
     // Of the argument that is being read: its number of tokens, and whether the last means true.
     let (mut tokens, mut is_true) = (0, false);
-    while let Some((token, text)) = lexer.next_with_text() {
-        match token {
-            Token::Sign(b',') if depth == 0 => {
+    for token in lexer {
+        match token.kind {
+            TokenKind::Punctuation(b',') if depth == 0 => {
                 (argument, tokens) = (argument + 1, 0);
                 continue;
             }
-            Token::Sign(b')') if depth == 0 => {
+            TokenKind::Punctuation(b')') if depth == 0 => {
                 return (argument == 3 && tokens == 1 && is_true) || (is_search_path && reported(&name));
             }
-            Token::Sign(b'(' | b'[') => depth += 1,
-            Token::Sign(b')' | b']') => depth -= 1,
-            Token::Constant | Token::DollarQuoted if is_search_path && may_name_pg_temp(text) => return false,
+            TokenKind::Punctuation(b'(' | b'[') => depth += 1,
+            TokenKind::Punctuation(b')' | b']') => depth -= 1,
+            TokenKind::Constant | TokenKind::DollarQuoted if is_search_path && may_name_pg_temp(token.text) => {
+                return false;
+            }
             _ if is_search_path && token.is("u") => return false,
             // Each would be read as often as it is nested.
             _ if token.unquoted().eq_ignore_ascii_case("set_config") => return false,
             _ => {}
         }
         tokens += 1;
-        is_true = token.is("true") || literal(text).is_some_and(is_read_as_true);
+        is_true = token.is("true") || literal(token.text).is_some_and(is_read_as_true);
     }
     false
 }

@@ -20,7 +20,7 @@ pub type Cubrid = Machine<Handler<Arc<Columns>, ServerError>>;
 pub struct CubridDialect;
 
 impl Dialect for CubridDialect {
-    fn tokens(&self, sql: &str) -> Vec<Token> {
+    fn tokens<'a>(&self, sql: &'a str) -> Vec<Token<'a>> {
         Lexer::new(sql).collect()
     }
 

@@ -20,7 +20,7 @@ pub type Informix = Machine<Handler<Arc<Columns>, ServerError>>;
 pub struct InformixDialect;
 
 impl Dialect for InformixDialect {
-    fn tokens(&self, sql: &str) -> Vec<Token> {
+    fn tokens<'a>(&self, sql: &'a str) -> Vec<Token<'a>> {
         Lexer::new(sql).collect()
     }
 

@@ -23,7 +23,7 @@ pub struct MySqlDialect {
 }
 
 impl Dialect for MySqlDialect {
-    fn tokens(&self, sql: &str) -> Vec<Token> {
+    fn tokens<'a>(&self, sql: &'a str) -> Vec<Token<'a>> {
         Lexer::new(sql, self.modes).collect()
     }
 
