@@ -212,7 +212,34 @@ pub fn is_call(sql: &str) -> bool {
     sql.starts_with('?')
 }
 
-/// What a statement does apart from reading and writing rows, judged by its first words.
+/// What the machine reads in a text, read once for each text: by who keeps the text, or else when it is submitted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Facts {
+    /// What it does.
+    pub effect: Effect,
+    /// It has several statements.
+    pub is_several: bool,
+}
+
+impl Facts {
+    /// Those of a request without a text.
+    pub const NONE: Self = Self { effect: Effect::None, is_several: false };
+
+    /// Those of a text.
+    pub fn of(sql: &str) -> Self {
+        let is_several = is_several(sql);
+        let changes = |statement| effect_of_one(statement) == Effect::ChangesDefinitions;
+        let effect = match is_several {
+            false => effect_of_one(sql),
+            true if statements(sql).any(changes) => Effect::ChangesDefinitions,
+            true => Effect::None,
+        };
+        Self { effect, is_several }
+    }
+}
+
+/// What a text does apart from reading and writing rows: its statement, or all of several together, judged by their first
+/// words. Those of several do not end the transaction: such texts are refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Effect {
     /// Nothing, as far as they show.
@@ -253,16 +280,6 @@ pub fn has_marker_in_name(sql: &str) -> bool {
 /// Returns true if one of the statements of a text ends the transaction.
 pub fn has_end(sql: &str) -> bool {
     statements(sql).any(|statement| matches!(effect_of_one(statement), Effect::Commits | Effect::RollsBack))
-}
-
-/// What a statement does, or all statements of a text together, judged by their first words. Those of several do not end
-/// the transaction: such texts are refused.
-pub fn effect(sql: &str) -> Effect {
-    if !is_several(sql) {
-        return effect_of_one(sql);
-    }
-    let changes = |statement| effect_of_one(statement) == Effect::ChangesDefinitions;
-    if statements(sql).any(changes) { Effect::ChangesDefinitions } else { Effect::None }
 }
 
 fn effect_of_one(sql: &str) -> Effect {
@@ -391,7 +408,7 @@ mod tests {
             ("commit; select 1", Effect::None),
             ("select ';create'; create table t (a int)", Effect::ChangesDefinitions),
         ] {
-            assert_eq!(effect(sql), expected, "{sql}");
+            assert_eq!(Facts::of(sql).effect, expected, "{sql}");
         }
         assert!(has_end("select 1; rollback"));
         assert!(!has_end("select 1; rollback to a; select 'commit'; select 2"));

@@ -79,7 +79,8 @@ fn open_with(
 /// Executes a SELECT, and returns its rows.
 fn select(client: &mut Client<CubridMachine>) -> Result<Vec<Vec<Datum>>, Fatal> {
     let (collector, reply) = Collector::new(vec![Datum::Int(0)]);
-    let request = Execute { sql: "select a from t where a > ?".into(), rows: ParameterRows::One, begin: false };
+    let request =
+        Execute { facts: None, sql: "select a from t where a > ?".into(), rows: ParameterRows::One, begin: false };
     headrace_core::Protocol::submit(&mut *client.connection.machine, Request::Execute(request), collector);
     client.drive((), Some(Instant::now() + PATIENCE), |_| reply.is_over())?;
     let received = reply.take().expect("an answer in time");

@@ -19,7 +19,7 @@ impl AdbcDatabase for Cubrid {
             BoundRows::One | BoundRows::OneOfMany => ParameterRows::One,
             BoundRows::Many | BoundRows::Bulk => ParameterRows::Batch { strategy: BatchStrategy::Auto, atomic: true },
         };
-        Ok(Request::Execute(Execute { sql: sql.clone(), rows, begin: false }))
+        Ok(Request::Execute(Execute { facts: None, sql: sql.clone(), rows, begin: false }))
     }
 }
 

@@ -392,7 +392,7 @@ fn encode_text<P: Parameters>(params: &P, codeset: CodeSet, out: &mut Vec<u8>) -
         let sql = std::str::from_utf8(text).map_err(|_| Mismatch::wrong_type("a statement is not UTF-8"))?;
         check_text(sql)?;
         put_text(&coded(text, codeset)?, out);
-        Ok::<_, Mismatch>(lexer::effect(sql))
+        Ok::<_, Mismatch>(lexer::Facts::of(sql).effect)
     })??;
     Ok(effect)
 }

@@ -376,7 +376,7 @@ impl<H: CasHandler> headrace_core::Session for Machine<H> {
     }
 
     fn transaction_ahead(&self) -> Option<bool> {
-        self.queue.transaction_ahead(self.transaction.is_open(), |pending| pending.request.effect())
+        self.queue.transaction_ahead(self.transaction.is_open(), |pending| pending.effect())
     }
 
     fn forget_statements(&mut self) {

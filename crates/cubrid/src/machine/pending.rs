@@ -5,7 +5,9 @@ use super::request::{Execute, ParameterRows, Request};
 pub(super) use super::stage::Stage;
 use super::stage::{RequestEvent, RequestState, TRANSITIONS};
 use super::statement::Statement;
+use crate::lexer::Facts;
 pub(super) use headrace_core::Failure;
+use headrace_core::verb::Effect;
 use headrace_core::{Modes, Pending, Pipelining, ResponseHandler, Slot, Verb, WhenLost};
 use std::sync::Arc;
 
@@ -17,6 +19,8 @@ pub struct PendingRequest<H: ResponseHandler> {
     stage: Stage,
     /// Its statement, once that is known.
     pub(super) statement: Option<Arc<Statement>>,
+    /// The facts of its text.
+    pub(super) facts: Facts,
     /// The statement was in the cache: its handle may be unknown to the server.
     pub(super) is_cached: bool,
     /// The statement is prepared for the second time: its plan is pinned.
@@ -49,6 +53,7 @@ impl<H: CasHandler> PendingRequest<H> {
     pub(super) fn new(slot: Slot<H>, request: Request) -> Self {
         Self {
             slot,
+            facts: request.facts(),
             request,
             stage: Stage::Queued,
             statement: None,
@@ -66,6 +71,16 @@ impl<H: CasHandler> PendingRequest<H> {
             has_redefined: false,
             results_left: 0,
         }
+    }
+
+    /// The verb that it is, if it is one.
+    pub(super) fn verb(&self) -> Option<Verb> {
+        self.request.verb(self.facts)
+    }
+
+    /// Its effect on the transaction.
+    pub(super) fn effect(&self) -> Effect {
+        self.request.effect(self.facts)
     }
 
     /// Mutable access to its state, to change the data of the state.
@@ -177,7 +192,7 @@ impl<H: CasHandler> Pending for PendingRequest<H> {
 
     fn is_end(&self) -> bool {
         let is_batch_over = matches!(&self.stage, Stage::Sent if self.is_batch());
-        self.is_settling || is_batch_over || self.request.effect().is_owed_end()
+        self.is_settling || is_batch_over || self.effect().is_owed_end()
     }
 
     fn when_lost(&self) -> WhenLost {

@@ -9,6 +9,7 @@ use super::startup::Progress;
 use super::statement::Statement;
 use super::{BatchReply, CasHandler, Expect, Machine, Phase, TransactionReply};
 use crate::errors::dbms;
+use crate::lexer;
 use crate::messages::login::Connected;
 use crate::messages::server::{Executed, Made, NextResult, Origin, Page, Prepared, ServerError};
 use crate::messages::{self, CasInfo, HEADER_BYTES, Reader, client, server, tran};
@@ -466,7 +467,7 @@ impl<H: CasHandler> Machine<H> {
             }
             let Some(mut pending) = self.queue.pop_front() else { return };
             self.close_unopened(&pending);
-            if pending.request.changes_definitions() || pending.has_redefined {
+            if pending.facts.effect == lexer::Effect::ChangesDefinitions || pending.has_redefined {
                 if pending.in_block {
                     self.transaction.redefine();
                 }

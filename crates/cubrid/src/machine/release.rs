@@ -40,7 +40,7 @@ impl<H: CasHandler> Machine<H> {
             return false;
         }
         let Some(Connected { session, process_id, .. }) = self.connected else { return false };
-        let commits = self.queue.in_flight().any(|pending| matches!(pending.request.verb(), Some(Verb::Commit(_))));
+        let commits = self.queue.in_flight().any(|pending| matches!(pending.verb(), Some(Verb::Commit(_))));
         let has_executed = self.queue.in_flight().any(|pending| pending.may_have_executed(commits));
         if let Some(first) = self.queue.in_flight().next() {
             // Whether they are in a block is as it was before they were sent: one of them may have been its end.
@@ -145,7 +145,7 @@ impl<H: CasHandler> PendingRequest<H> {
             self.go(RequestEvent::Released, Stage::Queued);
         }
         // That of an end is about its block, which is lost whatever becomes of the connection.
-        if !self.request.effect().is_owed_end() {
+        if !self.effect().is_owed_end() {
             self.slot.failure = None;
         }
         self.statement = None;

@@ -1,6 +1,6 @@
 //! The requests of a connection.
 
-use crate::lexer;
+use crate::lexer::{self, Facts};
 use headrace_core::verb::{Effect, IfUnsent};
 use headrace_core::{Verb, WhenLost};
 use std::sync::Arc;
@@ -39,6 +39,8 @@ pub enum ParameterRows {
 pub struct Execute {
     /// The statement, with parameters as `?`.
     pub sql: Arc<str>,
+    /// The facts of its text, if they are kept with it.
+    pub facts: Option<Facts>,
     /// One row of parameters or many.
     pub rows: ParameterRows,
     /// Begin a transaction block first, unless one is open. Without it a statement outside of a block is committed.
@@ -157,12 +159,12 @@ pub enum Request {
 }
 
 impl Request {
-    /// The verb that the request is: one, or the text of one. COMMIT and ROLLBACK have a function of their own: by
+    /// The verb that the request is: one, or the text of one, which has these facts. COMMIT and ROLLBACK have a function of their own: by
     /// EXECUTE they would end the transaction without the client's knowledge.
-    pub(super) fn verb(&self) -> Option<Verb> {
+    pub(super) fn verb(&self, facts: Facts) -> Option<Verb> {
         match self {
             Request::Verb(verb) => Some(verb.clone()),
-            Request::Execute(Execute { sql, rows: ParameterRows::One, .. }) => match lexer::effect(sql) {
+            Request::Execute(Execute { rows: ParameterRows::One, .. }) => match facts.effect {
                 lexer::Effect::Commits => Some(Verb::Commit(IfUnsent::Forget)),
                 lexer::Effect::RollsBack => Some(Verb::Rollback(IfUnsent::Forget)),
                 _ => None,
@@ -180,11 +182,11 @@ impl Request {
         }
     }
 
-    /// Its effect on the transaction. Statements without `begin` are part of a block that is open, and are committed
+    /// Its effect on the transaction, given the facts of its text. Statements without `begin` are part of a block that is open, and are committed
     /// otherwise.
-    pub(super) fn effect(&self) -> Effect {
+    pub(super) fn effect(&self, facts: Facts) -> Effect {
         let own = if self.begins() { Effect::Begins } else { Effect::Keeps };
-        self.verb().map_or(own, |verb| verb.effect())
+        self.verb(facts).map_or(own, |verb| verb.effect())
     }
 
     /// What becomes of it in a block whose transaction the server has ended. COMMIT and ROLLBACK as texts are not the end
@@ -223,8 +225,11 @@ impl Request {
         }
     }
 
-    /// Returns true if statements that were prepared before it may have other columns after it.
-    pub(super) fn changes_definitions(&self) -> bool {
-        self.sql().is_some_and(|sql| lexer::effect(sql) == lexer::Effect::ChangesDefinitions)
+    /// The facts of its text.
+    pub(super) fn facts(&self) -> Facts {
+        match self {
+            Request::Execute(Execute { facts: Some(facts), .. }) => *facts,
+            _ => self.sql().map_or(Facts::NONE, |sql| Facts::of(sql)),
+        }
     }
 }

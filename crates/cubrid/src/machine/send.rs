@@ -72,7 +72,7 @@ impl<H: CasHandler> Machine<H> {
     fn start_next(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         let at = self.queue.start();
         let pending = &mut self.queue[at];
-        let verb = pending.request.verb();
+        let verb = pending.verb();
         if verb.is_none() && pending.request.begins() {
             self.transaction.send(Sent::Open);
             self.transaction.on(transaction::Event::Declare);
@@ -202,7 +202,7 @@ impl<H: CasHandler> Machine<H> {
             pending.go(RequestEvent::StartKnown, Stage::Bindable);
             return;
         }
-        if let Some(reason) = several_refused(&pending.request, &sql) {
+        if let Some(reason) = several_refused(pending, &sql) {
             pending.refuse(Mismatch::wrong_type(reason).into());
             return self.complete(cx, write_buffer);
         }
@@ -385,11 +385,11 @@ fn name_in(codeset: CodeSet, name: &str) -> Cow<'_, [u8]> {
 }
 
 /// The reason why a text with several statements cannot be sent; `None` for others.
-fn several_refused(request: &Request, sql: &str) -> Option<&'static str> {
-    if !lexer::is_several(sql) {
+fn several_refused<H: CasHandler>(pending: &PendingRequest<H>, sql: &str) -> Option<&'static str> {
+    if !pending.facts.is_several {
         return None;
     }
-    match request {
+    match &pending.request {
         Request::Execute(super::Execute { rows: ParameterRows::One, .. }) if lexer::has_end(sql) => {
             Some("the text contains several statements, one of which ends the transaction: execute them one by one")
         }

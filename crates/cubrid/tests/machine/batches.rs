@@ -116,8 +116,12 @@ pub fn a_value_that_does_not_fit_names_its_row() {
         let mut session = Conversation::in_block();
         let rows = vec![vec![V::Int(1)], vec![V::Other], vec![V::Int(3)]];
         let rows_kind = headrace_cubrid::machine::ParameterRows::Batch { strategy: BatchStrategy::Auto, atomic };
-        let request =
-            headrace_cubrid::machine::Execute { sql: "insert into t values (?)".into(), rows: rows_kind, begin: false };
+        let request = headrace_cubrid::machine::Execute {
+            facts: None,
+            sql: "insert into t values (?)".into(),
+            rows: rows_kind,
+            begin: false,
+        };
         let received = session.ask(headrace_cubrid::machine::Request::Execute(request), vec![], rows);
         session.feed(&prepared(1, 20, 1)).unwrap();
         // The rows before it are sent only if they are applied.
@@ -140,8 +144,12 @@ fn the_first_of_two_failing_rows_is_named_if_the_second_cannot_be_sent() {
     // The first rows are on their way by then.
     let rows = (0..headrace_core::limits::CHUNK_ROWS).map(|_| vec![V::Int(1)]).chain([vec![V::Other]]).collect();
     let rows_kind = headrace_cubrid::machine::ParameterRows::Batch { strategy: BatchStrategy::Array, atomic: true };
-    let request =
-        headrace_cubrid::machine::Execute { sql: "insert into t values (?)".into(), rows: rows_kind, begin: false };
+    let request = headrace_cubrid::machine::Execute {
+        facts: None,
+        sql: "insert into t values (?)".into(),
+        rows: rows_kind,
+        begin: false,
+    };
     let received = session.ask(headrace_cubrid::machine::Request::Execute(request), vec![], rows);
     session.feed(&prepared(1, 20, 1)).unwrap();
     session.feed(&[done(1), array(1, &[-670])].concat()).unwrap();
@@ -251,7 +259,12 @@ pub fn four_bytes_can_be_an_error() {
 fn a_statement_without_parameters_is_executed_for_each_row() {
     let batch = |session: &mut Conversation| {
         let rows = headrace_cubrid::machine::ParameterRows::Batch { strategy: BatchStrategy::Auto, atomic: true };
-        let request = headrace_cubrid::machine::Execute { sql: "insert into t values (1)".into(), rows, begin: false };
+        let request = headrace_cubrid::machine::Execute {
+            facts: None,
+            sql: "insert into t values (1)".into(),
+            rows,
+            begin: false,
+        };
         let received = session.ask(headrace_cubrid::machine::Request::Execute(request), vec![], vec![vec![]; 2]);
         session.feed(&prepared(1, 20, 0)).unwrap();
         assert!(session.sent().ends_with(&["EXECUTE 1", "EXECUTE 1"]));

@@ -179,7 +179,7 @@ fn keys_that_are_missing_are_an_error_of_the_statement() {
         (false, [head(1), two.to_vec(), first, second].concat()),
     ] {
         let mut session = Conversation::start();
-        let execute = Execute { sql: sql.into(), rows: ParameterRows::Keys, begin: false };
+        let execute = Execute { facts: None, sql: sql.into(), rows: ParameterRows::Keys, begin: false };
         let received = session.ask(Request::Execute(execute), vec![], Vec::new());
         session.feed(&prepared(1, 20, 0)).unwrap();
         session.feed(&inserted(1, 2)).unwrap();
@@ -199,7 +199,7 @@ const KEY_COLUMN: &str = "0800000000000a00000003696400";
 fn keys_are_requested_before_the_commit() {
     let mut session = Conversation::start();
     let sql = "insert into t (a) values (?), (8)";
-    let execute = Execute { sql: sql.into(), rows: ParameterRows::Keys, begin: false };
+    let execute = Execute { facts: None, sql: sql.into(), rows: ParameterRows::Keys, begin: false };
     let received = session.ask(Request::Execute(execute), vec![V::Int(7)], Vec::new());
     session.feed(&prepared(1, 20, 1)).unwrap();
     assert_eq!(session.sent(), [format!("PREPARE {sql}").as_str(), "EXECUTE 1 keys"]);

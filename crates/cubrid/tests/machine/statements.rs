@@ -552,7 +552,7 @@ pub fn definitions_that_change_make_statements_outdated() {
 #[test]
 pub fn a_statement_that_is_sent_ahead_of_a_stale_one_keeps_its_place() {
     let mut session = with_insert(Conversation::in_block());
-    let request = Request::Execute(Execute { sql: INSERT.into(), rows: ParameterRows::One, begin: false });
+    let request = Request::Execute(Execute { facts: None, sql: INSERT.into(), rows: ParameterRows::One, begin: false });
     let first = session.ask(request, vec![V::Int(1)], vec![]);
     session.sent();
     session.feed(&error(1, -1, -10_006)).unwrap();

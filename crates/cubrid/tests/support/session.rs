@@ -103,7 +103,11 @@ impl Conversation {
 
     /// Executes a statement.
     pub fn execute(&mut self, sql: &str, row: Vec<TestValue>) -> Shared {
-        self.ask(Request::Execute(Execute { sql: sql.into(), rows: ParameterRows::One, begin: false }), row, Vec::new())
+        self.ask(
+            Request::Execute(Execute { facts: None, sql: sql.into(), rows: ParameterRows::One, begin: false }),
+            row,
+            Vec::new(),
+        )
     }
 
     /// Executes an INSERT for these numbers.
@@ -115,6 +119,7 @@ impl Conversation {
     pub fn batch_by(&mut self, strategy: BatchStrategy, atomic: bool, numbers: &[i64]) -> Shared {
         let batch = numbers.iter().map(|number| vec![TestValue::Int(*number)]).collect();
         let request = Execute {
+            facts: None,
             sql: "insert into t values (?)".into(),
             rows: ParameterRows::Batch { strategy, atomic },
             begin: false,

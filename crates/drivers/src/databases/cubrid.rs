@@ -102,7 +102,7 @@ impl Database for Cubrid {
     }
 
     fn execute(sql: Arc<str>, _: Repeats) -> Request {
-        Request::Execute(Execute { sql, rows: ParameterRows::One, begin: false })
+        Request::Execute(Execute { facts: None, sql, rows: ParameterRows::One, begin: false })
     }
 
     fn may_write(sql: &str) -> bool {

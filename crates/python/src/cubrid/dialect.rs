@@ -45,7 +45,7 @@ impl Dialect for Cubrid {
         errors::made(built())
     }
     fn convert(_: &CubridMachine, py: Python<'_>, sql: &str, _: bool) -> PyResult<Query> {
-        Query::new(py, cubrid::lexer::convert(sql))
+        Ok(Query::new(py, cubrid::lexer::convert(sql))?.with_facts(cubrid::lexer::Facts::of))
     }
     fn is_several(_: &CubridMachine, sql: &str) -> bool {
         cubrid::lexer::is_several(sql)

@@ -98,7 +98,7 @@ impl CubridWire {
         wire.enqueue(
             py,
             state,
-            Request::Execute(Execute { sql: query.sql.clone(), rows: ParameterRows::One, begin }),
+            Request::Execute(Execute { facts: query.facts(), sql: query.sql.clone(), rows: ParameterRows::One, begin }),
             call,
         )
     }
@@ -148,7 +148,12 @@ impl CubridWire {
         let args = Args::batch(py, rows, arranged)?;
         let call = wire.call::<Cubrid>(py, &state, args, ResultShape::One, query.get().sql.clone())?;
         let (rows, begin) = (ParameterRows::Batch { strategy, atomic }, wire.still_begins(begin));
-        wire.enqueue(py, state, Request::Execute(Execute { sql: query.get().sql.clone(), rows, begin }), call)
+        wire.enqueue(
+            py,
+            state,
+            Request::Execute(Execute { facts: query.get().facts(), sql: query.get().sql.clone(), rows, begin }),
+            call,
+        )
     }
 
     /// Queues a batch of texts: rows of one text each.
@@ -212,7 +217,7 @@ impl CubridWire {
         begin: bool,
     ) -> PyResult<Py<PyAny>> {
         Self::one_row(slf, py, sql, params, begin, |sql, begin| {
-            Request::Execute(Execute { sql, rows: ParameterRows::Keys, begin })
+            Request::Execute(Execute { facts: None, sql, rows: ParameterRows::Keys, begin })
         })
     }
 
