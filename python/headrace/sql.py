@@ -25,9 +25,10 @@ import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, overload
 
 from ._shared.arguments import checked_text
+from ._shared.databases import DATABASES, DatabaseRow
 from .errors import ProgrammingError
 
 if TYPE_CHECKING:
@@ -329,26 +330,12 @@ class Placeholder(Composable):
     def _write(self, wire: Wire, percent: str) -> str:
         if self._content is None:
             return _mark_of(wire)
-        if not _dialect_of(wire).takes_format:
+        if not _row_of(wire).takes_format:
             raise ProgrammingError("the parameters of this database have no names: Placeholder() is its ?")
         return f"%({self._content})s"
 
 
-class _Dialect(NamedTuple):
-    """What the extension does not say of a database."""
-
-    package: str
-    """The driver's package in ``headrace``."""
-    takes_format: bool
-    """Parameters are written ``%s`` and ``%(name)s``; otherwise ``?``, and a percent sign is an ordinary character."""
-
-
-_DIALECTS: Final = {
-    "PostgresWire": _Dialect("postgres", True),
-    "MySqlWire": _Dialect("mysql", True),
-    "InformixWire": _Dialect("informix", False),
-    "CubridWire": _Dialect("cubrid", False),
-}
+_ROWS: Final = {row.wire: row for row in DATABASES}
 
 NULL: Final = SQL("NULL")
 DEFAULT: Final = SQL("DEFAULT")
@@ -400,16 +387,16 @@ def _wire_of(connection: Any) -> Wire:
 
 def _length_of(wire: Wire) -> NameLength:
     """How long the names of its database may be. A program has one database, whose module is imported already."""
-    module = import_module(f"headrace.{_dialect_of(wire).package}.names")
+    module = import_module(f"headrace.{_row_of(wire).module}.names")
     return module.NAMES  # type: ignore[no-any-return]
 
 
-def _dialect_of(wire: Wire) -> _Dialect:
-    return _DIALECTS[type(wire).__name__]
+def _row_of(wire: Wire) -> DatabaseRow:
+    return _ROWS[type(wire).__name__]
 
 
 def _mark_of(wire: Wire) -> str:
-    return "%s" if _dialect_of(wire).takes_format else "?"
+    return "%s" if _row_of(wire).takes_format else "?"
 
 
 # What follows is called by the extension, and where a statement is put into another.
@@ -446,7 +433,7 @@ def statement_of(statement: Any, wire: Wire, params: Any) -> tuple[str, Any]:
     if params is not None:
         raise ProgrammingError("a t-string has its parameters in it: no others are given beside it")
     values: list[Any] = []
-    text = _template(statement, wire, values, "%%" if _dialect_of(wire).takes_format else "%")
+    text = _template(statement, wire, values, "%%" if _row_of(wire).takes_format else "%")
     return (text, values) if values else (_template(statement, wire, values, "%"), None)
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import importlib.util
 import inspect
 import re
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -191,6 +192,56 @@ def test_checklist_for_a_database_names_five_shared_files_at_most() -> None:
     plain = [path for path in checklist() if "NAME" not in path]
     assert len(plain) == 5
     assert [path for path in plain if not (ROOT / path).exists()] == []
+
+
+def code_of(path: Path) -> str:
+    """A file without its comments and docstrings, in small letters."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix in {".py", ".pyi"}:
+        tree = ast.parse(text)
+        for node in ast.walk(tree):
+            for _, body in ast.iter_fields(node):
+                if isinstance(body, list):
+                    body[:] = [part for part in body if not (isinstance(part, ast.Expr) and is_text(part.value))]
+        return ast.unparse(tree).lower()
+    return re.sub(r"//.*|^\s*#[^\[!].*", "", text, flags=re.MULTILINE).lower()
+
+
+def is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
+def test_no_other_file_of_the_engine_and_of_the_package_is_about_a_database_by_its_name() -> None:
+    """`crates/io/tests/toy` is a database that answers a query without a line in any of them."""
+    engine = [
+        path
+        for crate in ("core", "tls", "connection", "io", "arrow", "drivers", "python")
+        for path in (ROOT / "crates" / crate).rglob("*")
+        if path.name == "Cargo.toml" or (path.suffix == ".rs" and "src" in path.relative_to(ROOT).parts)
+    ]
+    apart = {"compat", "django", "sqlalchemy", "testing"}
+    package = [
+        path
+        for path in (ROOT / "python/headrace").rglob("*.py*")
+        if path.suffix in {".py", ".pyi"} and not apart & set(path.relative_to(ROOT).parts)
+    ]
+    own = re.compile("|".join(row.module for row in DATABASES))
+    found = {
+        str(path.relative_to(ROOT))
+        for path in (*engine, *package)
+        if not own.search(str(path.relative_to(ROOT))) and {"informix", "cubrid"} <= set(own.findall(code_of(path)))
+    }
+    plain = {path for path in checklist() if "NAME" not in path}
+    assert found - plain == OPTIONAL
+    assert plain <= found
+
+
+OPTIONAL: Final = {
+    # Test servers that are programs of the project.
+    "python/headrace/_command.py",
+    # Limits and defaults of every database, each with its name.
+    "python/headrace/defaults.py",
+}
 
 
 def test_links_of_the_readme_are_absolute_and_lead_to_files() -> None:
