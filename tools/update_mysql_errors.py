@@ -2,6 +2,7 @@
 
     python tools/update_mysql_errors.py mysql/mysqld_error.h mariadb/mysqld_error.h
     python tools/update_mysql_errors.py --check    fails where a table is not what the tool has written
+    python tools/update_mysql_errors.py --used     writes the table for Rust again, once Rust names another number
 
 The headers come with the development files of each server's client library; the versions are those of the headers
 ``mysql_version.h`` and ``mariadb_version.h`` in the same folders.
@@ -19,10 +20,9 @@ RUST = ROOT / "crates/mysql/src/errors/numbers.rs"
 PYTHON = ROOT / "python/headrace/compat/mysqldb/constants/ER.py"
 
 RUST_HEAD = """\
-//! The numbers of the errors that MySQL and MariaDB send, by their names without `ER_`.
+//! The numbers of the errors that this crate and its users name, by their names without `ER_`.
 //!
 //! Made by tools/update_mysql_errors.py from mysqld_error.h of {versions}.
-//! SHA-256 of the rows: {digest}
 
 macro_rules! numbers {{
     ($($name:ident = $number:literal,)*) => {{
@@ -36,6 +36,7 @@ PYTHON_HEAD = '''\
 """Numbers of the errors that the server sends (manual, "Server Error Message Reference"), by names without ``ER_``.
 
 Made by tools/update_mysql_errors.py from mysqld_error.h of {versions}.
+SHA-256 of the rows: {digest}
 """
 
 '''
@@ -71,33 +72,44 @@ def version(folder: Path) -> str:
     raise SystemExit(f"error: {folder} has no mysql_version.h and no mariadb_version.h with a version")
 
 
+def used() -> set[str]:
+    """The words of the files in Rust that name numbers."""
+    sources = (path for path in (ROOT / "crates").rglob("*.rs") if path.name != RUST.name)
+    texts = (text for text in map(Path.read_text, sources) if re.search(r"\bnumbers::|mod numbers;", text))
+    return {word for text in texts for word in re.findall(r"\b[A-Z][A-Z0-9_]+\b", text)}
+
+
 def files(rows: Rows, versions: str) -> dict[Path, str]:
     """The text of each file."""
-    rust = "".join(f"    {name} = {number},\n" for name, number in rows.items())
-    digest = hashlib.sha256(rust.encode()).hexdigest()
+    words = used()
+    rust = "".join(f"    {name} = {number},\n" for name, number in rows.items() if name in words)
+    python = "".join(f"{name} = {number}\n" for name, number in rows.items())
+    digest = hashlib.sha256(python.encode()).hexdigest()
     return {
-        RUST: RUST_HEAD.format(versions=versions, digest=digest) + rust + "}\n",
-        PYTHON: PYTHON_HEAD.format(versions=versions)
-        + "".join(f"{name} = {number}\n" for name, number in rows.items()),
+        RUST: RUST_HEAD.format(versions=versions) + rust + "}\n",
+        PYTHON: PYTHON_HEAD.format(versions=versions, digest=digest) + python,
     }
 
 
 def written() -> dict[Path, str]:
-    """The text that each file must have, if the rows of the Rust table are those of the servers."""
-    text = RUST.read_text()
+    """The text that each file must have, if the rows of the Python table are those of the servers."""
+    text = PYTHON.read_text()
     found = re.search(r"mysqld_error\.h of (.+)\.$", text, re.MULTILINE)
-    rows = re.findall(r"^    (\w+) = (\d+),$", text, re.MULTILINE)
+    rows = re.findall(r"^(\w+) = (\d+)$", text, re.MULTILINE)
     return files({name: int(number) for name, number in rows}, found[1] if found else "")
 
 
 def main(arguments: list[str]) -> int:
     """Writes the files, or compares them."""
     if arguments == ["--check"]:
-        # The table's own checksum shows that no row was edited; the Python file is made of the same rows.
+        # The table's own checksum shows that no row was edited; the Rust file is made of the same rows.
         stale = [path for path, text in written().items() if path.read_text() != text]
         for path in stale:
-            print(f"error: {path.name} was edited by hand; run tools/update_mysql_errors.py", file=sys.stderr)
+            print(f"error: {path.name} is not what tools/update_mysql_errors.py writes", file=sys.stderr)
         return min(len(stale), 1)
+    if arguments == ["--used"]:
+        RUST.write_text(written()[RUST])
+        return 0
     mysql, mariadb = (Path(argument) for argument in arguments)
     rows = merged(numbers(mysql.read_text()), numbers(mariadb.read_text()))
     versions = f"{version(mysql.parent)} and {version(mariadb.parent)}"
