@@ -1,6 +1,6 @@
 //! Handles the replies to a batch: which row has failed, and whether rows are sent again.
 
-use super::batch::{Guard, Remedy};
+use super::batch::{Batch, Guard, Remedy};
 use super::pending::{Failure, Stage};
 use super::refusal::{is_of_another_charset, is_stale};
 use super::reply::ReplyKind;
@@ -8,7 +8,7 @@ use super::stage::{BatchEvent, Phase};
 use super::{Machine, MyHandler};
 use crate::errors::numbers::{CHECK_NOT_IMPLEMENTED, UNSUPPORTED_PS};
 use crate::packets::reply::{Completion, ServerError};
-use headrace_core::Fatal;
+use headrace_core::{Fatal, Slot};
 
 impl<H: MyHandler> Machine<H> {
     /// The reply to one command of the batch in front, which is the only request that was started.
@@ -36,33 +36,8 @@ impl<H: MyHandler> Machine<H> {
                 }
             }
             (ReplyKind::Chunk, reply) => {
-                let Some(chunk) = batch.flying.pop_front() else { return Ok(()) };
-                let number = batch.chunks - batch.flying.len() as u64 - 1;
-                if reply.is_ok() {
-                    batch.kept.rows += chunk.rows() as u64;
-                }
-                if let Err(error) = reply {
-                    if error.code == UNSUPPORTED_PS && number == 0 {
-                        batch.remedy = Some(Remedy::NotInBulk);
-                        slot.fail_row(Failure::Server { error, row: None });
-                        return Ok(());
-                    }
-                    if (is_stale(&error) || error.code == 0) && number == 0 && from_cache {
-                        batch.remedy = fresh.then_some(Remedy::Again);
-                        slot.fail_row(Failure::Server { error, row: None });
-                        return Ok(());
-                    }
-                    // Rows that were interrupted are not wrong rows, and would only be waited for again.
-                    let ends = is_interrupted(&error);
-                    let alone = (chunk.rows() == 1).then_some(chunk.first);
-                    let is_first = slot.fail_row(Failure::Server { error, row: alone });
-                    if is_first {
-                        batch.kept.doubtful = chunk.rows();
-                    }
-                    if is_first && alone.is_none() && !ends && (batch.saves || number == 0) {
-                        batch.remedy = Some(Remedy::Repeat { chunk, number });
-                    }
-                }
+                let is_outdated = |error: &ServerError| from_cache && (is_stale(error) || error.code == 0);
+                batch.chunk_reply(slot, reply, fresh, is_outdated);
             }
             (ReplyKind::Undo, Ok(done)) if done.warnings == 0 => {
                 let Phase::Undo { chunk } = &mut batch.phase else { return Ok(()) };
@@ -75,23 +50,7 @@ impl<H: MyHandler> Machine<H> {
                 batch.kept.is_final = true;
                 batch.go(BatchEvent::NotUndone, Phase::Close);
             }
-            (ReplyKind::Repeat, reply) => {
-                let Phase::Repeat { chunk, answered, found, .. } = &mut batch.phase else { return Ok(()) };
-                let row = *answered;
-                *answered += 1;
-                batch.kept.rows += u64::from(reply.is_ok());
-                if let (Err(error), None) = (reply, &found) {
-                    let number = chunk.first + row as u64;
-                    *found = Some(number);
-                    match &mut slot.failure {
-                        Some(Failure::Server { error: first, row }) if is_same(first, &error) => *row = Some(number),
-                        // Better no row than a wrong one.
-                        _ if is_interrupted(&error) => {}
-                        // Sent together, a later row has failed first.
-                        failure => *failure = Some(Failure::Server { error, row: Some(number) }),
-                    }
-                }
-            }
+            (ReplyKind::Repeat, reply) => batch.repeat_reply(slot, reply),
             (ReplyKind::Guard, Err(error)) if error.code == CHECK_NOT_IMPLEMENTED => {
                 batch.has_no_savepoints();
                 batch.is_open = true;
@@ -112,6 +71,67 @@ impl<H: MyHandler> Machine<H> {
             _ => {}
         }
         Ok(())
+    }
+}
+
+impl Batch {
+    /// The reply to the first chunk that is in flight. `fresh` is true if the server has refused nothing of the batch
+    /// before; `is_outdated` returns true for an error of a statement that was prepared long ago.
+    fn chunk_reply<H: MyHandler>(
+        &mut self,
+        slot: &mut Slot<H>,
+        reply: Result<Completion, ServerError>,
+        fresh: bool,
+        is_outdated: impl Fn(&ServerError) -> bool,
+    ) {
+        let Some(chunk) = self.flying.pop_front() else { return };
+        let number = self.chunks - self.flying.len() as u64 - 1;
+        let error = match reply {
+            Ok(_) => {
+                self.kept.rows += chunk.rows() as u64;
+                return;
+            }
+            Err(error) => error,
+        };
+        if error.code == UNSUPPORTED_PS && number == 0 {
+            self.remedy = Some(Remedy::NotInBulk);
+            slot.fail_row(Failure::Server { error, row: None });
+            return;
+        }
+        if number == 0 && is_outdated(&error) {
+            self.remedy = fresh.then_some(Remedy::Again);
+            slot.fail_row(Failure::Server { error, row: None });
+            return;
+        }
+        // Rows that were interrupted are not wrong rows, and would only be waited for again.
+        let ends = is_interrupted(&error);
+        let alone = (chunk.rows() == 1).then_some(chunk.first);
+        if !slot.fail_row(Failure::Server { error, row: alone }) {
+            return;
+        }
+        self.kept.doubtful = chunk.rows();
+        if alone.is_none() && !ends && (self.saves || number == 0) {
+            self.remedy = Some(Remedy::Repeat { chunk, number });
+        }
+    }
+
+    /// The reply to a row of the chunk that has failed, which was sent again alone.
+    fn repeat_reply<H: MyHandler>(&mut self, slot: &mut Slot<H>, reply: Result<Completion, ServerError>) {
+        let Phase::Repeat { chunk, answered, found, .. } = &mut self.phase else { return };
+        let row = *answered;
+        *answered += 1;
+        self.kept.rows += u64::from(reply.is_ok());
+        if let (Err(error), None) = (reply, &found) {
+            let number = chunk.first + row as u64;
+            *found = Some(number);
+            match &mut slot.failure {
+                Some(Failure::Server { error: first, row }) if is_same(first, &error) => *row = Some(number),
+                // Better no row than a wrong one.
+                _ if is_interrupted(&error) => {}
+                // Sent together, a later row has failed first.
+                failure => *failure = Some(Failure::Server { error, row: Some(number) }),
+            }
+        }
     }
 }
 

@@ -84,20 +84,8 @@ impl<H: MyHandler> Machine<H> {
         let goodbye = error
             .is_fatal()
             .then(|| Fatal::new(FatalKind::SessionEnded, format!("the server ended the session: {}", error.message)));
-        if matches!(kind, ReplyKind::AutocommitOff | ReplyKind::HoldBlock) {
-            // Without it the next statements would be committed one by one.
-            return Err(Fatal::peer(format!("the server did not turn autocommit off: {}", error.message)));
-        }
-        if let Some(reason) = Self::charsets_refused(kind, &error.message) {
+        if let Some(reason) = Self::own_refused(kind, &error.message) {
             return Err(reason);
-        }
-        if kind == ReplyKind::Restore {
-            let text = format!("the server did not take back a setting of the driver's: {}", error.message);
-            return Err(Fatal::peer(text));
-        }
-        if kind == ReplyKind::Unchain {
-            // The next statements would be part of it, and be lost with it.
-            return Err(Fatal::end_failed(&error.message));
         }
         if kind == ReplyKind::Kill && goodbye.is_none() {
             return self.answered(cx);
@@ -173,6 +161,22 @@ impl<H: MyHandler> Machine<H> {
                 Err(reason)
             }
             None => self.answered(cx),
+        }
+    }
+
+    /// Why the session cannot go on if the error is the reply to a command of the driver's own.
+    fn own_refused(kind: ReplyKind, message: &str) -> Option<Fatal> {
+        match kind {
+            // Without it the next statements would be committed one by one.
+            ReplyKind::AutocommitOff | ReplyKind::HoldBlock => {
+                Some(Fatal::peer(format!("the server did not turn autocommit off: {message}")))
+            }
+            ReplyKind::Restore => {
+                Some(Fatal::peer(format!("the server did not take back a setting of the driver's: {message}")))
+            }
+            // The next statements would be part of it, and be lost with it.
+            ReplyKind::Unchain => Some(Fatal::end_failed(message)),
+            _ => Self::charsets_refused(kind, message),
         }
     }
 
