@@ -93,17 +93,7 @@ class Contestant(PreparedFloor):
     # In autocommit a batch is a transaction of its own.
     executemany = executemany_autocommit = _batch
 
-    def _pipelined(self, sql: str, data: Any, gathers: bool) -> int:
-        key = ("pipelined", sql)
-        if key not in self.requests:
-            number = self.number(sql)
-            each = [execute(number, [n], autocommit=False) for n in data]
-            self.requests[key] = (b"".join(each) + COMMIT, len(each) + 1)
-        self.link.exchange(key, *self.requests[key], gathers=gathers)
-        return 0
-
-    def pipeline(self, size: int, inner: int, data: Any) -> int:
-        return self._pipelined(self.sql.pipeline("?"), data, False)
-
-    def pipeline_execute(self, size: int, inner: int, data: Any) -> int:
-        return self._pipelined(self.sql.select_one("?"), data, True)
+    def pipelined(self, sql: str, data: Any) -> tuple[bytes, int]:
+        number = self.number(sql)
+        each = [execute(number, [n], autocommit=False) for n in data]
+        return b"".join(each) + COMMIT, len(each) + 1

@@ -116,16 +116,6 @@ class Contestant(PreparedFloor):
             self.link.load(self.sql.target, self.requests[key][0])
         return 0
 
-    def _pipelined(self, sql: str, data: Any, gathers: bool) -> int:
-        key = ("pipelined", sql)
-        if key not in self.requests:
-            number = self.number(sql)
-            self.requests[key] = (b"".join(execute(number, [n]) for n in data), len(data))
-        self.link.exchange(key, *self.requests[key], gathers=gathers)
-        return 0
-
-    def pipeline(self, size: int, inner: int, data: Any) -> int:
-        return self._pipelined(self.sql.pipeline("?"), data, False)
-
-    def pipeline_execute(self, size: int, inner: int, data: Any) -> int:
-        return self._pipelined(self.sql.select_one("?"), data, True)
+    def pipelined(self, sql: str, data: Any) -> tuple[bytes, int]:
+        number = self.number(sql)
+        return b"".join(execute(number, [n]) for n in data), len(data)

@@ -67,6 +67,23 @@ class PreparedFloor(Floor):
         self.timed(inner, lambda: self.connected().close())
         return 0
 
+    def pipelined(self, sql: str, data: Any) -> tuple[bytes, int]:
+        """The requests for a query with each of these integers in turn, and the number of their replies."""
+        raise NotImplementedError
+
+    def _pipelined(self, sql: str, data: Any, gathers: bool) -> int:
+        key = ("pipelined", sql)
+        if key not in self.requests:
+            self.requests[key] = self.pipelined(sql, data)
+        self.link.exchange(key, *self.requests[key], gathers=gathers)
+        return 0
+
+    def pipeline(self, size: int, inner: int, data: Any) -> int:
+        return self._pipelined(self.sql.pipeline("?"), data, False)
+
+    def pipeline_execute(self, size: int, inner: int, data: Any) -> int:
+        return self._pipelined(self.sql.select_one("?"), data, True)
+
     def fetch_request(self, data: Any) -> tuple[bytes, int]:
         """The request for all rows of a statement, and the number of its replies."""
         raise NotImplementedError

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import contextlib
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
 from ...urls import address
 from ..databases.base import COLUMNS
-from .base import RETRIED, Fault
+from .base import RETRIED, Fault, Whole
 
 MEMORY = Path("/dev/shm")
 """Where files are that no disk has to hold."""
@@ -80,3 +81,49 @@ class LoadFile:
     def close(self) -> None:
         """Removes the file."""
         self.file.close()
+
+
+class LikeMySQLdb(Whole):
+    """A session by a driver with MySQLdb's interface."""
+
+    binary_text = True
+    module: Any
+    """The driver."""
+
+    async def open(self) -> None:
+        given = keywords(self.url)
+        self.conn: Any = self.module.connect(**given, autocommit=True, local_infile=True, charset="utf8mb4")
+        self.file = LoadFile()
+
+    async def close(self) -> None:
+        self.end_calls()
+        self.file.close()
+        self.conn.close()
+
+    def fault(self, error: BaseException) -> Fault | None:
+        return fault(error, self.module.MySQLError)
+
+    async def execute(self, sql: str) -> int:
+        with self.conn.cursor() as cursor:
+            return int(cursor.execute(sql))
+
+    async def query(self, sql: str, args: Sequence[Any] = (), prepared: bool = False) -> list[Any]:
+        with self.conn.cursor() as cursor:
+            cursor.execute(sql, tuple(args) or None)
+            return list(cursor.fetchall())
+
+    async def begin(self) -> None:
+        await self.execute("START TRANSACTION WITH CONSISTENT SNAPSHOT")
+
+    async def commit(self) -> None:
+        await self.execute("COMMIT")
+
+    def prepare_insert(self, strategy: str, table: str, rows: int, overlap: bool) -> None:
+        super().prepare_insert(strategy, table, rows, overlap)
+        self.statement = self.database.insert_one(table)
+
+    def insert(self, block: Any) -> int:
+        with self.conn.cursor() as cursor:
+            if self.strategy == "copy":
+                return int(cursor.execute(self.file.fill(block, self.table)))
+            return insert_whole(self.conn, cursor, self.statement, block)
