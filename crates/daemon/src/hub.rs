@@ -96,7 +96,7 @@ pub enum Lending {
     Front(Box<dyn Service>),
 }
 
-/// What a client has said of itself.
+/// What a client has sent about itself.
 #[derive(Debug)]
 pub struct ConnectRequest {
     /// The name of the database's settings, or a hash of what the client has named as its server.

@@ -32,7 +32,7 @@ const OF_POOLS: [OfPool; 11] = [
     ("headraced_requests_total", "counter", "Queries, and groups of messages up to Sync.", |pool| {
         pool.stats.requests.value() as f64
     }),
-    ("headraced_transactions_total", "counter", "Times that a server has said that no transaction is open.", |pool| {
+    ("headraced_transactions_total", "counter", "Times that a server reported no open transaction.", |pool| {
         pool.stats.transactions.value() as f64
     }),
     ("headraced_paused", "gauge", "1 while no server connection is lent.", |pool| f64::from(u8::from(pool.paused))),

@@ -114,7 +114,7 @@ pub struct Stats {
     pub bound: Counter,
     /// Requests that were answered: a Query, or a group of messages up to its Sync.
     pub requests: Counter,
-    /// Times that a server has said that no transaction is open.
+    /// Times that a server has reported that no transaction is open.
     pub transactions: Counter,
     /// Bytes received from servers.
     pub received: Counter,

@@ -82,7 +82,7 @@ pub enum Doing {
 pub struct Observed {
     /// Who is waited for.
     pub doing: Doing,
-    /// The server has said that a transaction is open.
+    /// The server has reported that a transaction is open.
     pub in_transaction: bool,
     /// Counts what was passed on to the server.
     pub asked: u64,

@@ -58,7 +58,7 @@ impl<M: Driven + ?Sized> Client<M> {
         Ok(Self { connection, stream })
     }
 
-    /// Opens the session, as [`Client::open`] does. If this fails, the connection still has what the server has said.
+    /// Opens the session, as [`Client::open`] does. If this fails, the connection still has what the server has sent.
     ///
     /// # Errors
     /// [`Fatal`]: there is no session.

@@ -63,7 +63,7 @@ pub(super) struct FrontSession<'a, B: Backend> {
     pub(super) isolation: Option<Isolation>,
     /// A portal that is to be described, most often by the execution that follows.
     pub(super) describing: Option<String>,
-    /// The client has said goodbye.
+    /// The client has sent Terminate.
     pub(super) leaving: bool,
     /// It is not there any more, and has said goodbye after all that is still executed.
     pub(super) is_gone: bool,

@@ -183,7 +183,7 @@ struct ClientSession {
     affinity: RuntimeAffinity,
     /// The server connection may not have the client's settings yet.
     adapting: bool,
-    /// The client has said goodbye after requests that were not answered yet.
+    /// The client has sent Terminate after requests that were not answered yet.
     leaving: bool,
     /// It is not there any more, and has said goodbye after all that is still executed.
     is_gone: bool,
@@ -310,7 +310,7 @@ impl ClientSession {
         }
     }
 
-    /// Translates what was received; returns true if the client has said goodbye.
+    /// Translates what was received; returns true if the client has sent Terminate.
     fn relay_messages(&mut self) -> Result<bool, Ended> {
         let Some(lent) = &mut self.lent else {
             self.hold()?;

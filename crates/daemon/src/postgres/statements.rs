@@ -241,7 +241,7 @@ pub struct OnServer {
 #[derive(Debug)]
 pub struct Prepared {
     used: u64,
-    /// What the server has said of it since it was parsed there.
+    /// What the server has reported of it since it was parsed there.
     pub description: Option<Description>,
 }
 
@@ -290,7 +290,7 @@ impl OnServer {
         }
     }
 
-    /// What the server has said of it, as one with a name or as the unnamed one.
+    /// What the server has reported of it, as one with a name or as the unnamed one.
     pub fn description(&self, id: u64) -> Option<&Description> {
         match self.used.get(&id) {
             Some(entry) => entry.description.as_ref(),

@@ -27,7 +27,7 @@ use tokio::time::timeout;
 /// What was received.
 #[derive(Debug)]
 pub struct Taken {
-    /// What the older daemon has said.
+    /// What the older daemon has sent.
     pub handed: Handed,
     /// Where clients connect.
     pub clients: UnixListener,

@@ -146,8 +146,8 @@ impl Relay {
         false
     }
 
-    /// The server has said that a statement does not fit any more, or it is not what a client was told: nobody gets it from
-    /// now on.
+    /// The server has reported that a statement does not fit any more, or it is not what a client was told: no client
+    /// gets it from now on.
     pub(super) fn does_not_fit(&self, statement: &PreparedStatement, server: &mut ServerState) {
         self.catalog.outdated(statement);
         server.prepared.remove(statement.id());

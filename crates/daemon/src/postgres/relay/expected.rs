@@ -43,7 +43,7 @@ pub enum Expected {
     Cleared,
     /// A message that the daemon puts in.
     Made(u8, Option<Change>),
-    /// What the server has said before of a statement that it has prepared.
+    /// What the server has reported before of a statement that it has prepared.
     Known(Box<Known>, Description),
     /// ReadyForQuery after a Sync that the server does not have to see.
     Ready,

@@ -74,7 +74,7 @@ pub enum Refused {
 pub enum RelayStep {
     /// More bytes are needed, or room to send.
     Wait,
-    /// The client has said goodbye.
+    /// The client has sent Terminate.
     Terminate,
 }
 
@@ -89,7 +89,7 @@ pub struct Counters {
     pub prepared: u64,
     /// Bind messages that were passed on.
     pub bound: u64,
-    /// Times that the server has said that no transaction is open.
+    /// Times that the server has reported that no transaction is open.
     pub transactions: u64,
     /// Bytes received from servers.
     pub received: u64,
@@ -193,7 +193,7 @@ impl Relay {
         !self.waits_for_replies && (!self.to_server.is_none() || borrowing::is_cut(input.unread()))
     }
 
-    /// Returns true if the client has said goodbye, while it has no server connection.
+    /// Returns true if the client has sent Terminate, while it has no server connection.
     pub fn says_goodbye(&self, input: &ReadBuffer) -> bool {
         self.to_server.is_none() && input.unread().first() == Some(&frontend::TERMINATE)
     }

@@ -17,7 +17,7 @@ pub struct Portal {
     pub statement: Option<Arc<PreparedStatement>>,
 }
 
-/// Those that the server has said are bound. Some of them may be gone: with a savepoint, or by COMMIT AND CHAIN.
+/// Those that the server has reported as bound. Some of them may be gone: with a savepoint, or by COMMIT AND CHAIN.
 #[derive(Debug, Default)]
 pub struct Portals(Vec<Portal>);
 

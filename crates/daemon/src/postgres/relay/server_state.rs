@@ -22,7 +22,7 @@ pub struct ServerState {
     pub(super) changed: bool,
     /// Statements that do not fit their tables any more, to be closed before anything is prepared.
     pub(super) stale: Vec<u64>,
-    /// The server has said that it ends the session, when no client had asked for anything.
+    /// The server has reported that it ends the session, when no client had asked for anything.
     pub(super) ends: bool,
     /// What the session has that DISCARD ALL does not undo.
     pub(super) spoiled: Option<&'static str>,
