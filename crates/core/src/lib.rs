@@ -8,7 +8,7 @@
 //! * [`protocol`]: the interface between a driver loop, a protocol and its response handlers;
 //! * [`placeholders`]: `%s` and `%(name)s` to the server's own;
 //! * [`run`]: rows in the read buffer, and the ways to decode them;
-//! * [`queue`]: requests that wait to be sent or are in flight;
+//! * [`queue`]: requests that wait to be sent or are in flight; [`pending`]: such a request;
 //! * [`cancel`]: cancelling a request, and a cancelled one whose reply nobody waits for;
 //! * [`session`]: the operations of a session that do not depend on its requests: opening, cancelling, closing, what is
 //!   in flight;
@@ -32,6 +32,7 @@ pub mod codeset;
 pub mod column;
 pub mod limits;
 pub mod params;
+pub mod pending;
 pub mod placeholders;
 pub mod protocol;
 pub mod queue;
@@ -52,8 +53,9 @@ pub use cancel::CancelledRequest;
 pub use codeset::CodeSet;
 pub use column::{Column, Described};
 pub use params::{Mismatch, MismatchKind, Parameters, Value, ValueKind};
+pub use pending::{Failure, Pending, Pipelining, Slot};
 pub use protocol::{Discarded, Fatal, FatalKind, Outcome, Protocol, ResponseHandler, Room, shortened};
-pub use queue::{Failure, Pending, Pipelining, Queue, Requests, Slot};
+pub use queue::{Queue, Requests};
 pub use run::{Cells, ColumnSink, Run};
 pub use session::{CancelStep, Cancellation, Certificate, Interrupt, NextStep, Session, TransactionStatus};
 pub use sink::{Container, Inet, Sink};

@@ -1,7 +1,8 @@
 //! The interface between a driver loop, a protocol and its response handlers.
 
 use crate::column::ColumnKind;
-use crate::queue::{Pending, Queue};
+use crate::pending::Pending;
+use crate::queue::Queue;
 use crate::{Described, Diagnostics, Mismatch, Parameters, ReadBuffer, Run, Session, Verb, WriteBuffer, limits};
 use std::sync::Arc;
 use std::{error, fmt};

@@ -296,19 +296,7 @@ impl<H: IfxHandler> PendingRequest<H> {
 }
 
 impl<H: IfxHandler> Pending for PendingRequest<H> {
-    type Handler = H;
-
-    fn slot(&self) -> &Slot<H> {
-        &self.slot
-    }
-
-    fn slot_mut(&mut self) -> &mut Slot<H> {
-        &mut self.slot
-    }
-
-    fn into_slot(self) -> Slot<H> {
-        self.slot
-    }
+    headrace_core::pending_of_field!();
 
     fn replace_discarded(&mut self, _: Option<&Self>) -> bool {
         let Request::Verb(verb) = &self.request else { return false };

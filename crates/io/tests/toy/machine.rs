@@ -134,17 +134,8 @@ impl<H: ResponseHandler> PendingRequest<H> {
 }
 
 impl<H: ResponseHandler> Pending for PendingRequest<H> {
-    type Handler = H;
+    headrace_core::pending_of_field!();
 
-    fn slot(&self) -> &Slot<H> {
-        &self.slot
-    }
-    fn slot_mut(&mut self) -> &mut Slot<H> {
-        &mut self.slot
-    }
-    fn into_slot(self) -> Slot<H> {
-        self.slot
-    }
     fn replace_discarded(&mut self, _: Option<&Self>) -> bool {
         false
     }

@@ -160,19 +160,7 @@ impl<H: PgHandler> PendingRequest<H> {
 }
 
 impl<H: PgHandler> Pending for PendingRequest<H> {
-    type Handler = H;
-
-    fn slot(&self) -> &Slot<H> {
-        &self.slot
-    }
-
-    fn slot_mut(&mut self) -> &mut Slot<H> {
-        &mut self.slot
-    }
-
-    fn into_slot(self) -> Slot<H> {
-        self.slot
-    }
+    headrace_core::pending_of_field!();
 
     /// The end of a block has to be sent, and so have that of a portal and the Sync that ends a group of requests.
     fn replace_discarded(&mut self, before: Option<&Self>) -> bool {
