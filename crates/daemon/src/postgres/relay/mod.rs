@@ -24,7 +24,6 @@ mod from_client;
 mod from_server;
 mod group;
 mod in_flight;
-mod name_hash;
 mod names;
 mod partial;
 mod passing_over;

@@ -3,12 +3,17 @@
 //! A message that the server has not answered yet may be skipped, because of an error in one before it. So what it does
 //! to a name is kept apart until its reply has come.
 
-use super::name_hash::ByName;
 use crate::limits::STATEMENT_NAME_BYTES;
 use crate::postgres::counted::Counted;
 use crate::postgres::description::Description;
 use crate::postgres::statements::PreparedStatement;
+use foldhash::fast::RandomState;
+use std::collections::HashMap;
 use std::sync::Arc;
+
+/// What is kept by a name: a few bytes, looked for several times for each message. The hash has a random seed, and is less work
+/// than the standard library's: 92 to 130 instructions for a name in such a table, and 240 to 355.
+type ByName<T> = HashMap<Vec<u8>, T, RandomState>;
 
 /// What a message does to a name: it gives it to a statement, or takes it from one.
 #[derive(Debug)]
