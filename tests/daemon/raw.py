@@ -144,9 +144,10 @@ class Client:
         return None
 
     def close(self) -> None:
-        """Says goodbye."""
-        self.socket.sendall(TERMINATE)
-        self.socket.close()
+        """Says goodbye, if it has not."""
+        if self.socket.fileno() >= 0:
+            self.socket.sendall(TERMINATE)
+            self.socket.close()
 
     def __enter__(self) -> Self:
         return self

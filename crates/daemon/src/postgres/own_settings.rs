@@ -139,6 +139,12 @@ pub fn planned(own: &OwnSettings) -> String {
     own.iter().filter(|(name, _)| concerns(name)).map(|(name, value)| format!("{name}={value}\0")).collect()
 }
 
+/// The part of these settings by which constants are read, or computed with when a plan is made.
+pub fn of_own_constants(own: &OwnSettings) -> String {
+    let concerns = |name: &str| matches!(name, "bytea_output" | "extra_float_digits");
+    own.iter().filter(|(name, _)| concerns(name)).map(|(name, value)| format!("{name}={value}\0")).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -310,6 +310,7 @@ impl Server {
         self.run("DISCARD ALL").await?;
         self.state.prepared.clear();
         self.state.own_settings.clear();
+        self.state.plans.reset();
         Ok(())
     }
 

@@ -433,7 +433,7 @@ impl ClientSession {
                 ended = self.of.killed() => Step::Ended(ended),
             };
         };
-        let idle = self.relay.owes_nothing() && lent.server.state.status == TransactionStatus::Idle;
+        let idle = self.relay.owes_nothing() && lent.server.state.is_idle();
         let room_to_server = !is_full(&lent.server.buffers)
             && (!self.relay.is_waiting_for_replies() || client.buffers.read_buffer.unread().len() < READ_BUFFER_BYTES);
         let may_ask =
@@ -470,8 +470,7 @@ impl ClientSession {
             return None;
         }
         let asked = self.lent.as_ref().map_or(0, |lent| lent.server.buffers.write_buffer.mark() - self.sent_before);
-        let status = self.lent.as_ref().map_or(TransactionStatus::Idle, |lent| lent.server.state.status);
-        let in_transaction = status != TransactionStatus::Idle;
+        let in_transaction = self.lent.as_ref().is_some_and(|lent| !lent.server.state.is_idle());
         let doing = match self.relay.has_all_replies() {
             _ if self.lent.as_ref().is_some_and(|lent| lent.server.state.is_copying_in()) => Doing::Waiting,
             false => Doing::Query,

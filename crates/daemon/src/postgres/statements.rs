@@ -90,6 +90,24 @@ pub fn name_of(id: u64) -> Vec<u8> {
 #[derive(Debug, Default)]
 pub struct Catalog {
     known: Mutex<Known>,
+    generation: Generation,
+}
+
+/// Counts what was made, or changed: no two catalogs have the same number.
+#[derive(Debug)]
+struct Generation(AtomicU64);
+
+impl Generation {
+    fn next() -> u64 {
+        static GENERATIONS: AtomicU64 = AtomicU64::new(1);
+        GENERATIONS.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+impl Default for Generation {
+    fn default() -> Self {
+        Self(AtomicU64::new(Self::next()))
+    }
 }
 
 /// Statements by the body of their Parse.
@@ -170,7 +188,13 @@ impl Catalog {
 
     /// Something that statements depend on has changed: who prepares a text from now on has the server parse it.
     pub fn clear(&self) {
+        self.generation.0.store(Generation::next(), Ordering::Relaxed);
         *lock(&self.known) = Known::default();
+    }
+
+    /// Another number after each [`Catalog::clear`].
+    pub fn generation(&self) -> u64 {
+        self.generation.0.load(Ordering::Relaxed)
     }
 
     /// A client that prepares the text of this statement from now on gets another. Returns true if it would have got this

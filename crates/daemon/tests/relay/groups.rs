@@ -5,8 +5,14 @@ use crate::relay::described::{
     group_that_executes_a_statement_of_others_does_not_wait_for_whether_it_fits,
     group_whose_statement_does_not_fit_is_passed_on_again_before_what_comes_after_it,
 };
+use crate::relay::plans::{
+    plans_are_made_again_after_what_changes_names, plans_are_made_again_for_a_client_with_other_settings_only,
+    transaction_that_has_failed_refuses_it_and_has_it_done_later,
+};
 use crate::relay::{Pair, completed, is_parsed, replies, say, texts};
-use headrace_daemon::postgres::relay::{ATTEMPT_TRANSITIONS, Refused, RelayStep, SETTINGS_TRANSITIONS, TRANSITIONS};
+use headrace_daemon::postgres::relay::{
+    ATTEMPT_TRANSITIONS, PLANS_TRANSITIONS, Refused, RelayStep, SETTINGS_TRANSITIONS, TRANSITIONS,
+};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{backend, frontend as client};
 use headrace_testkit::{assert_documented, assert_taken};
@@ -140,7 +146,7 @@ fn rest_of_a_cancelled_request_is_passed_over() {
     }
 }
 
-fn parameter_status(name: &str, value: &str) -> Vec<u8> {
+pub fn parameter_status(name: &str, value: &str) -> Vec<u8> {
     let mut out = Vec::new();
     frontend::message(&mut out, backend::PARAMETER_STATUS, |out| {
         out.extend_from_slice(format!("{name}\0{value}\0").as_bytes());
@@ -196,6 +202,14 @@ fn every_row_of_the_tables_is_taken() {
         ],
     );
     assert_taken(
+        &PLANS_TRANSITIONS,
+        &[
+            plans_are_made_again_for_a_client_with_other_settings_only,
+            plans_are_made_again_after_what_changes_names,
+            transaction_that_has_failed_refuses_it_and_has_it_done_later,
+        ],
+    );
+    assert_taken(
         &TRANSITIONS,
         &[
             query_ends_a_group_that_had_no_sync,
@@ -215,4 +229,5 @@ fn the_documentation_shows_the_tables() {
     assert_documented(&TRANSITIONS, &page);
     assert_documented(&SETTINGS_TRANSITIONS, &page);
     assert_documented(&ATTEMPT_TRANSITIONS, &page);
+    assert_documented(&PLANS_TRANSITIONS, &page);
 }

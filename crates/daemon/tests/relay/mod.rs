@@ -5,6 +5,7 @@ mod described;
 mod groups;
 mod hostile;
 mod passing;
+mod plans;
 mod settings;
 mod statements;
 
@@ -246,6 +247,8 @@ pub fn is_parsed(pair: &mut Pair, name: &str) -> bool {
                 replies(&[backend::CLOSE_COMPLETE])
             }
             client::DESCRIBE => replies(b"tn"),
+            client::BIND => replies(b"2"),
+            client::EXECUTE => replies(b"C"),
             _ => replies(&[backend::READY_FOR_QUERY, status]),
         });
         at += 1 + length;

@@ -34,7 +34,7 @@ fn settings_that_are_set_back_in_a_script_are_what_the_client_began_with() {
     // The session's own is the client's.
     let mut pair = Pair::in_zone("UTC");
     assert_eq!(pair.client(&say().query("reset all; select 1").0), Ok(RelayStep::Wait));
-    assert_eq!(texts(&pair.sent()), ["reset all; select 1"]);
+    assert_eq!(texts(&pair.sent()), ["reset all;DISCARD PLANS; select 1"]);
 }
 
 #[test]
@@ -58,8 +58,9 @@ fn settings_that_are_set_back_in_a_group_are_what_the_client_began_with() {
     assert_eq!(texts(&pair.sent()), ["reset all", "B", "E", "C", set, "B", "E", "C", "C", "H"]);
     pair.answer(&replies(b"12C312C33"));
     assert_eq!(pair.told(), replies(b"12C"));
-    assert_eq!(texts(&pair.sent()), ["select 1", "B", "E", "S"]);
-    pair.answer(&replies(b"12DCZI"));
+    let discarded = ["C", "DISCARD PLANS", "B", "E", "C", "C"];
+    assert_eq!(texts(&pair.sent()), [&discarded[..], &["select 1", "B", "E", "S"]].concat());
+    pair.answer(&replies(b"312C3312DCZI"));
     assert_eq!(pair.told(), replies(b"12DCZI"));
     // The RESET fails, and with it what follows.
     let mut pair = Pair::in_zone("Asia/Tokyo");

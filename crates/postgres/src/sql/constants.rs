@@ -52,6 +52,23 @@ pub fn may_set_constants(sql: &str) -> bool {
     others.any(|name| text.contains(name)) || names.into_iter().any(|name| text.contains(&name))
 }
 
+/// Returns true if a text that [`may_set_constants`] is a SET or RESET of one of [`CONSTANT_SETTINGS`], and nothing else: what
+/// the setting is after it is what the server reports.
+///
+/// ```
+/// use headrace_postgres::sql::only_sets_reported_constants;
+/// assert!(only_sets_reported_constants("SET LOCAL TIME ZONE 'UTC';"));
+/// assert!(!only_sets_reported_constants("SET array_nulls = off"));
+/// assert!(!only_sets_reported_constants("SET timezone = 'UTC'; SELECT f()"));
+/// ```
+pub fn only_sets_reported_constants(sql: &str) -> bool {
+    let mut lexer = Lexer::new(sql);
+    let is_one = lexer.next().is_some_and(|first| first.is("set") || first.is("reset"));
+    let is_reported = |token: Token<'_>| token.is("time") || CONSTANT_SETTINGS.iter().any(|name| token.is(name));
+    let name = lexer.find(|token| !["session", "local"].iter().any(|scope| token.is(scope)));
+    is_one && name.is_some_and(is_reported) && !super::is_several(sql)
+}
+
 /// Returns true if a text may be an UPDATE of the view `pg_settings`, whose rule calls `set_config()` (manual,
 /// "pg_settings"): for any settings, whose names may be parameters.
 pub(crate) fn updates_settings(sql: &str) -> bool {

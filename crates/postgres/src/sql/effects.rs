@@ -17,44 +17,6 @@ pub enum Reset {
     Local(String),
 }
 
-/// A statement of a script that sets settings back.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ResetAt {
-    /// What it sets back.
-    pub reset: Reset,
-    /// Its number among the statements of the script that are not empty, from 0.
-    pub index: usize,
-    /// Where it ends, in bytes.
-    pub end: usize,
-}
-
-/// The statements of a script that set settings back, and how many statements it has that are not empty; `None` if the
-/// server may read the text in another way than here, or if there are more than `most`.
-///
-/// ```
-/// use headrace_postgres::sql::{Reset, resets};
-/// let (found, statements) = resets("begin;; RESET TimeZone; commit", 1).unwrap();
-/// assert_eq!((found[0].index, found[0].end, statements), (1, 22, 3));
-/// ```
-pub fn resets(sql: &str, most: usize) -> Option<(Vec<ResetAt>, usize)> {
-    let mut whole = Lexer::new(sql);
-    whole.by_ref().for_each(drop);
-    if whole.uncertain || whole.has_second_byte {
-        return None;
-    }
-    let (mut found, mut index, mut start) = (Vec::new(), 0, 0);
-    for statement in super::statements(sql) {
-        let end = start + statement.len();
-        start = end + 1;
-        found.extend(effects(statement).resets.into_iter().map(|reset| ResetAt { reset, index, end }));
-        if found.len() > most {
-            return None;
-        }
-        index += usize::from(Lexer::new(statement).next().is_some());
-    }
-    Some((found, index))
-}
-
 /// See [`effects`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Effects {
@@ -245,6 +207,7 @@ fn reset(first: Token<'_>, rest: &[Token<'_>]) -> Option<Reset> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::script;
     use super::*;
 
     #[test]
@@ -276,22 +239,17 @@ mod tests {
 
     #[test]
     fn statements_that_set_settings_back_are_found_in_a_script() {
-        let setting = |name: &str| Reset::Setting(name.to_owned());
-        for (sql, expected, statements) in [
-            ("reset all", vec![(Reset::All, 0, "reset all")], 1),
-            (" ;; reset all -- all\n; select 1;", vec![(Reset::All, 0, " ;; reset all -- all\n")], 2),
-            ("select 'reset all'", vec![], 1),
-            (
-                "reset a; set b to default; set b to c",
-                vec![(setting("a"), 0, "reset a"), (setting("b"), 1, "reset a; set b to default")],
-                3,
-            ),
+        for (sql, expected) in [
+            ("reset all", vec!["reset all"]),
+            (" ;; reset all -- all\n; select 1;", vec![" reset all -- all\n"]),
+            ("select 'reset all'", vec![]),
+            ("reset a; set b to default; set b to c", vec!["reset a", " set b to default"]),
         ] {
-            let (found, count) = resets(sql, 10).unwrap();
-            let found: Vec<_> = found.into_iter().map(|at| (at.reset, at.index, &sql[..at.end])).collect();
-            assert_eq!((found, count), (expected, statements), "{sql}");
+            let mut parts = script(sql).unwrap();
+            parts.retain(|part| !effects(part).resets.is_empty());
+            assert_eq!(parts, expected, "{sql}");
         }
-        assert_eq!(resets(r"select 'a\'; reset all; select '", 10), None, "read in two ways");
+        assert_eq!(script(r"select 'a\'; reset all; select '"), None, "read in two ways");
     }
 
     #[test]

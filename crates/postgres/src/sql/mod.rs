@@ -14,11 +14,14 @@ mod session_state;
 mod settings;
 
 pub(crate) use constants::updates_settings;
-pub use constants::{CONSTANT_SETTINGS, has_parse_time_constant, has_plain_parse_time_constant, may_set_constants};
+pub use constants::{
+    CONSTANT_SETTINGS, has_parse_time_constant, has_plain_parse_time_constant, may_set_constants,
+    only_sets_reported_constants,
+};
 pub use custom::custom_settings;
 pub use deallocate::{Deallocated, deallocates};
 pub use declared::{Declared, declared, may_begin};
-pub use effects::{Effects, Reset, ResetAt, effects, resets};
+pub use effects::{Effects, Reset, effects};
 pub use facts::{Facts, facts};
 use headrace_core::placeholders::{self, Converted, Marks};
 use headrace_core::token::{Token, TokenKind};
@@ -26,8 +29,10 @@ use headrace_core::words;
 pub(crate) use joined::{JoinableInsert, joinable_insert};
 pub(crate) use lexer::{Lexer, is_word, leading_word};
 pub(crate) use script::statements;
-pub use script::{begins_block, is_several};
-pub use session_state::{TEMPORARY_TABLE, ends_something, is_setting, may_end, session_state_of, survives_discard};
+pub use script::{begins_block, is_empty, is_several, plans_nothing, script};
+pub use session_state::{
+    LASTING_BLOCK, TEMPORARY_TABLE, ends_something, is_setting, may_end, session_state_of, survives_discard,
+};
 
 /// Returns true if a statement that returns rows may change something: see [`words::may_write`].
 pub fn may_write(sql: &str) -> bool {

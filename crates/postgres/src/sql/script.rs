@@ -18,6 +18,31 @@ pub(crate) fn statements(sql: &str) -> Vec<&str> {
     found
 }
 
+/// The statements of a script; `None` if the server may read the text in another way than here. One of them may be empty.
+///
+/// ```
+/// use headrace_postgres::sql::script;
+/// assert_eq!(script("begin; select ';'").unwrap(), ["begin", " select ';'"]);
+/// assert_eq!(script(r"select 'a\'; select '"), None);
+/// ```
+pub fn script(sql: &str) -> Option<Vec<&str>> {
+    let mut whole = Lexer::new(sql);
+    whole.by_ref().for_each(drop);
+    (!whole.uncertain && !whole.has_second_byte).then(|| statements(sql))
+}
+
+/// Returns true if a statement is one to execute which nothing is planned, and which may have to come before everything
+/// that is: BEGIN, SET, SAVEPOINT and their like, or an empty one. COMMIT is not among them: it may execute triggers.
+pub fn plans_nothing(sql: &str) -> bool {
+    const WORDS: [&str; 9] = ["begin", "start", "set", "reset", "show", "savepoint", "release", "rollback", "abort"];
+    Lexer::new(sql).next().is_none_or(|first| WORDS.iter().any(|word| first.is(word)))
+}
+
+/// Returns true if a text has no statement.
+pub fn is_empty(sql: &str) -> bool {
+    Lexer::new(sql).next().is_none()
+}
+
 /// Returns true if a text has several statements, which only the simple protocol executes.
 pub fn is_several(sql: &str) -> bool {
     // Most texts have one, and at most a semicolon at their end.

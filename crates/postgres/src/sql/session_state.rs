@@ -16,7 +16,8 @@ const BACKUP: &str = "a backup";
 const ORIGIN: &str = "an origin of replication";
 const SEED: &str = "the seed of random()";
 const LOAD: &str = "LOAD";
-const DO: &str = "DO with something that may last";
+/// What [`session_state_of`] calls a DO whose code may leave something.
+pub const LASTING_BLOCK: &str = "DO with something that may last";
 const ESCAPED_NAME: &str = "a name with Unicode escapes";
 const UPDATE_OF_SETTINGS: &str = "an UPDATE of pg_settings";
 
@@ -24,7 +25,7 @@ const UPDATE_OF_SETTINGS: &str = "an UPDATE of pg_settings";
 /// UNLISTEN, `pg_advisory_unlock_all()` and DISCARD PLANS, TEMP and SEQUENCES (manual, "DISCARD"). Those of which it is
 /// not known what they leave are among them.
 const OUTLASTS_DISCARD: [&str; 10] =
-    [DBLINK, REPLICATION_SLOT, BACKUP, ORIGIN, SEED, LOAD, DO, ESCAPED_NAME, UPDATE_OF_SETTINGS, SET_CONFIG];
+    [DBLINK, REPLICATION_SLOT, BACKUP, ORIGIN, SEED, LOAD, LASTING_BLOCK, ESCAPED_NAME, UPDATE_OF_SETTINGS, SET_CONFIG];
 
 const LISTEN: &str = "LISTEN";
 const PREPARE: &str = "PREPARE";
@@ -211,7 +212,7 @@ impl<'a> SessionStateReader<'a> {
             && let StatementKind::Do(block) = &mut self.kind
             && block.may_last(self.previous[0], token)
         {
-            return Some(DO);
+            return Some(LASTING_BLOCK);
         }
         self.previous = [token, self.previous[0]];
         found
@@ -433,7 +434,7 @@ mod tests {
             ("select pg_backup_start('a', true)", Some(BACKUP)),
             ("select pg_start_backup('a', true, false)", Some(BACKUP)),
             ("listen a; load 'auto_explain'", Some(LOAD)),
-            ("do language plperl $$ $_SHARED{a} = 1 $$", Some(DO)),
+            ("do language plperl $$ $_SHARED{a} = 1 $$", Some(LASTING_BLOCK)),
             ("select u&\"setse!0065d\" uescape '!' (0.5)", Some(ESCAPED_NAME)),
             ("create temp table t (n int)", None),
             ("listen a", None),

@@ -10,7 +10,7 @@ use headrace_core::{Fatal, TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::backend::{ServerError, command_complete, parameter_status, transaction_status};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::backend;
-use headrace_postgres::sql::TEMPORARY_TABLE;
+use headrace_postgres::sql::{CONSTANT_SETTINGS, TEMPORARY_TABLE};
 
 /// Why a client keeps its connection of whose portals not all are remembered.
 const MANY_PORTALS: &str = "many portals";
@@ -125,11 +125,11 @@ impl Relay {
         let replies = &mut self.in_flight.replies;
         let extended = matches!(replies.front(), Some(Expected::Execute));
         // A server that copies in ignores Sync up to the end of the data, and needs one after it.
-        while matches!(replies.get(1), Some(Expected::Sync)) {
+        while matches!(replies.get(1), Some(Expected::Sync { .. })) {
             replies.remove(1);
         }
         server.copies_in = !replies.iter().any(|expected| matches!(expected, Expected::CopyEnd));
-        let has_sync = replies.iter().any(|expected| matches!(expected, Expected::Sync));
+        let has_sync = replies.iter().any(|expected| matches!(expected, Expected::Sync { .. }));
         if extended && !has_sync && !self.group.is_open() {
             self.group.go(GroupEvent::SyncIgnored);
         }
@@ -143,6 +143,7 @@ impl Relay {
         }
         let before = self.client.settings.certain().cloned();
         let shown = self.client.settings.reported(&name, &value, server.status == TransactionStatus::Idle);
+        self.plans.is_to_be_compared |= CONSTANT_SETTINGS.contains(&name.as_str());
         if before.is_some_and(|before| before != *self.client.settings.meaning()) {
             self.in_flight.forget_parsed(server);
         }
@@ -187,12 +188,17 @@ impl Relay {
 
     /// A group was answered.
     pub(super) fn ready(&mut self, body: &[u8], server: &mut ServerState) -> Result<bool, Fatal> {
+        let mut is_bare = false;
         match self.in_flight.replies.pop() {
             Some(Expected::Query(change, _)) => self.client.names.done(change),
-            Some(Expected::Sync | Expected::Function) => {}
+            Some(Expected::Sync { is_bare: bare }) => is_bare = bare,
+            Some(Expected::Function) => {}
             _ => return Err(unexpected(backend::READY_FOR_QUERY)),
         }
         server.status = transaction_status(body)?;
+        // A Sync without anything before it ends no transaction.
+        server.is_unfinished &= is_bare || server.status != TransactionStatus::Idle;
+        self.plans.is_unanswered &= !self.in_flight.replies.is_empty();
         self.in_flight.is_ready();
         self.in_flight.deallocating = None;
         self.in_flight.creates &= !self.in_flight.replies.is_empty();
@@ -202,6 +208,7 @@ impl Relay {
             self.in_flight.awaited.clear();
             if self.in_flight.replies.is_empty() {
                 self.client.settings.settled();
+                self.compare_plans_later();
             }
             // It is as it was before if the transaction was rolled back, and others have it only now otherwise.
             if std::mem::take(&mut server.changed) {
@@ -243,6 +250,7 @@ impl Relay {
             || self.in_flight.creates && tag.starts_with(b"SELECT")
         {
             self.parse_again();
+            self.plans_may_have_changed(server);
             server.changed = true;
         }
     }
@@ -292,7 +300,7 @@ impl Relay {
             }
         }
         match self.in_flight.replies.front() {
-            None | Some(Expected::Query(..) | Expected::Function | Expected::Sync) => return Ok(()),
+            None | Some(Expected::Query(..) | Expected::Function | Expected::Sync { .. }) => return Ok(()),
             // The client may send no Sync, for which the server would wait.
             Some(Expected::Placeholder | Expected::Cleared) => {
                 let message = error.field(headrace_postgres::messages::tag::field::MESSAGE);
@@ -318,7 +326,7 @@ impl Relay {
         // What was to become the unnamed statement has ended the one before, though it is refused.
         let ends_unnamed =
             matches!(self.in_flight.replies.front(), Some(Expected::Parse { named: false, change: Some(_), .. }));
-        while !matches!(self.in_flight.replies.front(), None | Some(Expected::Sync)) {
+        while !matches!(self.in_flight.replies.front(), None | Some(Expected::Sync { .. })) {
             match self.in_flight.replies.pop() {
                 Some(Expected::Parse { statement, named, change }) => {
                     self.in_flight.altered(statement);

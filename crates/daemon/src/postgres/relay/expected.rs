@@ -47,8 +47,8 @@ pub enum Expected {
     Known(Box<Known>, Description),
     /// ReadyForQuery after a Sync that the server does not have to see.
     Ready,
-    /// ReadyForQuery after Sync.
-    Sync,
+    /// ReadyForQuery after Sync, and whether there was anything in its group.
+    Sync { is_bare: bool },
     /// ReadyForQuery after Query, with which the unnamed statement ends. The text may have statements of the daemon.
     Query(Change, Option<Box<Spliced>>),
     /// A reply to one of the messages that set what the client has begun with, after it has set it back.
@@ -59,6 +59,8 @@ pub enum Expected {
     CopyEnd,
     /// All that comes up to ReadyForQuery is the daemon's own affair.
     Own,
+    /// The same, after DISCARD PLANS. A transaction that has failed refuses it.
+    Discard,
     /// The same, after Describe of a statement that others have prepared: an error means that it does not fit any more.
     Validation(Arc<PreparedStatement>),
 }
@@ -78,11 +80,11 @@ impl Expected {
 
     /// Returns true if the client is not concerned.
     pub fn is_own(&self) -> bool {
-        matches!(self, Self::Own | Self::Validation(_))
+        matches!(self, Self::Own | Self::Discard | Self::Validation(_))
     }
 
     fn ends_group(&self) -> bool {
-        matches!(self, Self::Ready | Self::Sync | Self::Query(..) | Self::Function) || self.is_own()
+        matches!(self, Self::Ready | Self::Sync { .. } | Self::Query(..) | Self::Function) || self.is_own()
     }
 }
 

@@ -6,6 +6,7 @@ use super::framing::{bind_names, client_header, name_of, text_of};
 use super::group::GroupEvent;
 use super::names::Change;
 use super::partial::Partial;
+use super::plans::OnPlans;
 use super::{Refused, Relay, RelayStep, ServerState, is_settable};
 use crate::limits::WHOLE_MESSAGE;
 use crate::postgres::statements::{always_follows, own};
@@ -13,7 +14,9 @@ use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{ReadBuffer, WriteBuffer};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{Target, frontend as client};
-use headrace_postgres::sql::{Facts, begins_block, facts, session_state_of, survives_discard};
+use headrace_postgres::sql::{
+    Facts, begins_block, facts, is_several, plans_nothing, session_state_of, survives_discard,
+};
 
 /// What becomes of a message.
 enum Outcome {
@@ -117,7 +120,12 @@ impl Relay {
                 return self.whole(tag, length, input, server, output);
             }
             client::SYNC => self.sync(length, server),
-            client::FUNCTION_CALL => return Ok(self.function_call(length, input, server)),
+            client::FUNCTION_CALL => {
+                if self.plans.are() {
+                    self.check_plans(FUNCTION_CALL, server, output);
+                }
+                return Ok(self.function_call(length, input, server));
+            }
             client::FLUSH | client::COPY_DATA => self.to_server = Partial::pass_on(length),
             client::COPY_DONE | client::COPY_FAIL => {
                 server.copies_in = false;
@@ -153,7 +161,8 @@ impl Relay {
             self.end_group(GroupEvent::SyncHere, Expected::Ready);
             self.to_server = Partial::Skip(length);
         } else {
-            self.end_group(GroupEvent::Sync, Expected::Sync);
+            let is_bare = self.group.leaves_sync_here();
+            self.end_group(GroupEvent::Sync, Expected::Sync { is_bare });
             self.to_server = Partial::pass_on(length);
         }
     }
@@ -165,6 +174,7 @@ impl Relay {
             self.client.pinned.get_or_insert(FUNCTION_CALL);
             server.spoiled.get_or_insert(FUNCTION_CALL);
         }
+        server.is_unfinished |= self.group.is_open();
         self.end_group(GroupEvent::Query, Expected::Function);
         self.to_server = Partial::pass_on(length);
         Outcome::Handled
@@ -186,6 +196,12 @@ impl Relay {
         if let Some(reason) = statement.and_then(|statement| statement.facts.session_state) {
             self.may_leave(Some(reason));
         }
+        if self.plans.are() {
+            let text = self.client.names.get(&names.1).map(|statement| statement.text().into_owned());
+            let text = text.unwrap_or_default();
+            self.plans.bound_plans_nothing = plans_nothing(&text);
+            self.check_plans(&text, server, output);
+        }
         match self.check(&names.1, server, output) {
             Checked::Fits(prepared) => {
                 self.counters.bound += 1;
@@ -202,13 +218,19 @@ impl Relay {
         &mut self,
         length: usize,
         input: &mut ReadBuffer,
-        server: &ServerState,
+        server: &mut ServerState,
         output: &mut WriteBuffer,
     ) -> Result<Outcome, Refused> {
         self.group.go(GroupEvent::Begun);
+        // It may be BEGIN, which has to be the first.
+        if self.plans.are() && !self.plans.bound_plans_nothing {
+            self.check_plans(UNKNOWN_TEXT, server, output);
+        }
         if self.in_flight.awaited.is_empty() {
             self.expect(Expected::Execute);
             self.to_server = Partial::pass_on(length);
+            let bound = std::mem::take(&mut self.plans.bound);
+            self.note_plans(bound, server);
             return Ok(Outcome::Handled);
         }
         let Some(message) = input.unread().get(..length) else { return Ok(Outcome::Incomplete(length)) };
@@ -217,6 +239,8 @@ impl Relay {
         output.tail().extend_from_slice(message);
         input.consume(length);
         self.expect(Expected::Execute);
+        let bound = std::mem::take(&mut self.plans.bound);
+        self.note_plans(bound, server);
         if let Some(at) = at {
             let (_, statement) = self.in_flight.awaited.swap_remove(at);
             self.in_flight.deallocating = self.deallocated(&statement);
@@ -247,9 +271,15 @@ impl Relay {
         }
         let Some(message) = input.unread().get(..length) else { return Ok(Outcome::Incomplete(length)) };
         let body = &message[5..];
-        if self.must_wait(tag, body, server)
-            || tag == client::PARSE && self.validates(input.unread(), body, server, output)
-        {
+        if self.must_wait(tag, body, server) {
+            return Ok(Outcome::AwaitsReplies);
+        }
+        if self.plans.are() && matches!(tag, client::QUERY | client::PARSE) {
+            let sql = if tag == client::QUERY { Some(body) } else { name_of(body).map(|(_, rest)| rest) };
+            let sql = sql.and_then(name_of).map_or(&b""[..], |(sql, _)| sql);
+            self.check_plans(&text_of(sql), server, output);
+        }
+        if tag == client::PARSE && self.validates(input.unread(), body, server, output) {
             return Ok(Outcome::AwaitsReplies);
         }
         let message = message.to_vec();
@@ -277,12 +307,13 @@ impl Relay {
         let sql = text_of(text);
         let facts = facts(&sql, always_follows);
         self.note(&sql, &facts, server)?;
-        let effects = facts.effects;
         server.prepared.set_unnamed(None);
-        let restored = match effects.resets.is_empty() {
-            true => None,
-            false => self.restored(&sql, std::str::from_utf8(text).is_ok(), server),
+        let on_plans = OnPlans::of(&sql, &facts);
+        let restored = match facts.effects.resets.is_empty() {
+            true if on_plans == OnPlans::Nothing || !is_several(&sql) => None,
+            _ => self.spliced(std::str::from_utf8(text).ok(), &facts, server),
         };
+        let effects = facts.effects;
         let mut spliced = None;
         let deallocated = if effects.deallocates { self.deallocated_by(&sql) } else { None };
         match (deallocated, restored) {
@@ -301,6 +332,8 @@ impl Relay {
         self.takes_effect(&effects);
         let change = Change { name: Vec::new(), to: None };
         self.client.names.sent(&change, self.group.number());
+        self.note_plans(on_plans, server);
+        server.is_unfinished |= self.group.is_open();
         self.end_group(GroupEvent::Query, Expected::Query(change, spliced));
         Ok(())
     }
@@ -351,6 +384,9 @@ impl Relay {
         Ok(())
     }
 }
+
+/// Of a portal that is executed it is not known here which statement it has.
+const UNKNOWN_TEXT: &str = "a portal";
 
 /// A function of which nothing but its number is known.
 const FUNCTION_CALL: &str = "a FunctionCall";

@@ -95,6 +95,14 @@ impl Relay {
                     output.tail().extend_from_slice(message);
                     return Ok(());
                 }
+                let severity = error.field(headrace_postgres::messages::tag::field::SEVERITY_UNTRANSLATED);
+                if let Some(Expected::Discard) = self.in_flight.replies.front()
+                    && severity == "ERROR"
+                {
+                    server.plans.not_discarded();
+                    self.plans.is_to_be_compared = true;
+                    return Ok(());
+                }
                 let message = error.field(headrace_postgres::messages::tag::field::MESSAGE);
                 return Err(Fatal::peer(format!("the settings of the client were refused: {message}")));
             }

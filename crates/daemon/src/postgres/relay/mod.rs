@@ -28,6 +28,7 @@ mod names;
 mod partial;
 mod passing_over;
 mod pins;
+mod plans;
 mod portals;
 mod preparing;
 mod restoring;
@@ -45,10 +46,12 @@ use expected::Expected;
 pub use framing::says_goodbye;
 pub use group::TRANSITIONS;
 use group::{Group, GroupEvent};
-use headrace_core::{ReadBuffer, TransactionStatus};
+use headrace_core::ReadBuffer;
 use headrace_postgres::messages::tag::frontend;
 use in_flight::InFlight;
 use partial::Partial;
+use plans::PlansInDoubt;
+pub use plans::{Plans, TRANSITIONS as PLANS_TRANSITIONS};
 pub use server_state::ServerState;
 pub use settings::{TRANSITIONS as SETTINGS_TRANSITIONS, is_settable};
 use std::collections::BTreeMap;
@@ -112,6 +115,8 @@ pub struct Relay {
     /// The statement that the server has just found to fit the tables, for the Parse that is next.
     validated: Option<Arc<PreparedStatement>>,
     attempt: Attempt,
+    /// Whether the plans of the session are the client's.
+    plans: PlansInDoubt,
     waits_for_replies: bool,
     /// What has happened since it was taken last.
     pub counters: Counters,
@@ -148,6 +153,7 @@ impl Relay {
             found: None,
             validated: None,
             attempt: Attempt::default(),
+            plans: PlansInDoubt::default(),
             waits_for_replies: false,
             counters: Counters::default(),
             parsed: 0,
@@ -204,7 +210,7 @@ impl Relay {
 
     /// Returns true if the server owes nothing, so that the connection can be lent to another client.
     pub fn is_settled(&self, server: &ServerState) -> bool {
-        self.owes_nothing() && server.status == TransactionStatus::Idle && self.client.pinned.is_none()
+        self.owes_nothing() && server.is_idle() && self.client.pinned.is_none()
     }
 
     /// A reply to a message of a group is to come.

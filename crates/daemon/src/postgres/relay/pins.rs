@@ -5,7 +5,6 @@
 
 use super::{Relay, ServerState, is_settable};
 use crate::postgres::own_settings::{OwnSettings, found, question};
-use headrace_core::TransactionStatus;
 use headrace_postgres::sql::{Facts, custom_settings, ends_something, is_setting, may_end};
 use std::collections::BTreeSet;
 
@@ -66,10 +65,7 @@ impl Relay {
             && !self.client.pins.for_good
             && !self.client.settings.name_temporary_schema();
         let has_settings = self.client.pinned.is_none() && !self.client.settings.own().is_empty();
-        self.owes_nothing()
-            && server.status == TransactionStatus::Idle
-            && server.spoiled.is_none()
-            && (may_be_gone || has_settings)
+        self.owes_nothing() && server.is_idle() && server.spoiled.is_none() && (may_be_gone || has_settings)
     }
 
     /// Returns true if it is to be asked now, before the connection is anybody else's.
@@ -95,6 +91,7 @@ impl Relay {
                 self.client.pinned = None;
                 server.own_settings.clone_from(&own);
                 self.client.settings.set_own(own);
+                self.plans.is_to_be_compared = true;
             }
             None => drop(self.client.pinned.get_or_insert(UNKNOWN_SETTINGS)),
         }

@@ -3,6 +3,7 @@
 use super::expected::{Expected, Known};
 use super::names::Change;
 use super::partial::Partial;
+use super::plans::OnPlans;
 use super::portals::Portal;
 use super::waiting::is_awaited;
 use super::{Relay, ServerState};
@@ -192,6 +193,13 @@ impl Relay {
 
     fn binds(&mut self, portal: &[u8], statement: &Arc<PreparedStatement>) {
         self.in_flight.awaited.retain(|(awaited, _)| awaited != portal);
+        if statement.facts.effects.settings
+            || statement.facts.effects.creates
+            || statement.facts.session_state.is_some()
+        {
+            let what = OnPlans::of(&statement.text(), &statement.facts);
+            self.plans.bound = self.plans.bound.max(what);
+        }
         if is_awaited(&statement.facts.effects) {
             self.in_flight.awaited.push((portal.to_vec(), Arc::clone(statement)));
         } else {

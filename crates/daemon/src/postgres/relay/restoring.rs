@@ -1,20 +1,27 @@
 //! Gives a server connection the settings of the client that it is lent to: at first, and after RESET and DISCARD ALL.
 
 use super::expected::Expected;
+use super::plans::{DISCARD_PLANS, OnPlans, PlansInDoubt};
 use super::settings::is_settable;
 use super::spliced::Spliced;
 use super::{Relay, ServerState};
 use crate::limits::RESETS;
+use crate::postgres::statements::always_follows;
 use headrace_core::{TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::frontend;
-use headrace_postgres::messages::tag::Target;
-use headrace_postgres::sql::{Reset, TEMPORARY_TABLE, resets};
-
-/// Name of the portal and the statement that set what a client has begun with.
-const RESTORING: &str = "headraced_restoring";
+use headrace_postgres::sql::{Facts, Reset, TEMPORARY_TABLE, facts, is_empty, plans_nothing, script};
 
 /// Why a client keeps its connection that may have the session's own settings.
 const UNCLEAR_RESET: &str = "a RESET in a text that can be read in two ways, or many of them";
+
+/// A statement of a script.
+struct Part {
+    start: usize,
+    end: usize,
+    /// Its number among those that are not empty.
+    index: Option<usize>,
+    facts: Facts,
+}
 
 impl Relay {
     /// Gives the server connection that was just lent this client's settings, ahead of the client's own messages.
@@ -36,6 +43,7 @@ impl Relay {
     /// The server has executed DISCARD ALL: its session has the settings that it was opened with.
     pub(super) fn discarded(&mut self, server: &mut ServerState, output: &mut WriteBuffer) {
         self.client.settings.discarded(output);
+        server.plans.reset();
         for (name, value) in &server.defaults {
             if is_settable(name) {
                 server.parameters.insert(name.clone(), value.clone());
@@ -55,44 +63,55 @@ impl Relay {
         let restoring: Vec<String> =
             resets.iter().flat_map(|reset| self.client.settings.restoring(reset, server)).collect();
         for sql in restoring {
-            let out = output.tail();
-            // A cancel between the Parse and the Close of the last time has left it, where its name would be taken.
-            frontend::close(out, Target::Statement, RESTORING);
-            frontend::parse(out, RESTORING, &sql, &[]);
-            frontend::bind_empty(out, RESTORING, RESTORING);
-            frontend::execute(out, RESTORING, 0);
-            frontend::close(out, Target::Portal, RESTORING);
-            frontend::close(out, Target::Statement, RESTORING);
-            for _ in 0..6 {
-                self.expect(Expected::Restoring);
-            }
+            self.put_into_group(&sql, output);
         }
     }
 
-    /// The same in a script: `None` if it can be passed on as it is.
-    pub(super) fn restored(&mut self, sql: &str, is_utf8: bool, server: &ServerState) -> Option<(String, Spliced)> {
-        let found = if is_utf8 { resets(sql, RESETS) } else { None };
-        let Some((resets, statements)) = found else {
-            // Where it ends is not known, or there are too many, so nothing is put there.
-            self.keep_for_good(UNCLEAR_RESET);
+    /// The same in a script, and DISCARD PLANS before a statement that may use plans which one before it has changed: `None`
+    /// if it can be passed on as it is.
+    pub(super) fn spliced(
+        &mut self,
+        sql: Option<&str>,
+        facts: &Facts,
+        server: &ServerState,
+    ) -> Option<(String, Spliced)> {
+        let Some((sql, parts)) = sql.and_then(|sql| Some((sql, parts(sql)?))) else {
+            if !facts.effects.resets.is_empty() {
+                // Where it ends is not known, or there are too many, so nothing is put there.
+                self.keep_for_good(UNCLEAR_RESET);
+            }
             return None;
         };
+        let statements = parts.iter().filter(|part| part.index.is_some()).count();
         let mut spliced = Spliced::new(statements);
-        let (mut text, mut done) = (String::new(), 0);
-        for at in resets {
-            let restoring = self.client.settings.restoring(&at.reset, server);
-            // By itself a SET LOCAL does nothing but warn.
-            let is_void =
-                matches!(at.reset, Reset::Local(_)) && statements == 1 && server.status == TransactionStatus::Idle;
-            if restoring.is_empty() || is_void {
-                continue;
+        let (mut text, mut done, mut in_doubt, mut discards) = (String::new(), 0, false, 0);
+        for Part { start, end, index, facts } in parts {
+            let Some(index) = index else { continue };
+            let statement = &sql[start..end];
+            if in_doubt && discards < RESETS && !plans_nothing(statement) {
+                text.push_str(&sql[done..start]);
+                done = start;
+                let put_in = format!("{DISCARD_PLANS};");
+                spliced.put_in(index - 1, 1, sql[..start].chars().count(), put_in.len());
+                text.push_str(&put_in);
+                (in_doubt, discards) = (false, discards + 1);
             }
-            text.push_str(&sql[done..at.end]);
-            done = at.end;
-            // The statement may end with a comment.
-            let put_in = restoring.iter().map(|sql| format!("\n;{sql}")).collect::<String>();
-            spliced.put_in(at.index, restoring.len(), sql[..at.end].chars().count(), put_in.len());
-            text.push_str(&put_in);
+            in_doubt |= OnPlans::of(statement, &facts) != OnPlans::Nothing;
+            for reset in &facts.effects.resets {
+                let restoring = self.client.settings.restoring(reset, server);
+                // By itself a SET LOCAL does nothing but warn.
+                let is_void =
+                    matches!(reset, Reset::Local(_)) && statements == 1 && server.status == TransactionStatus::Idle;
+                if restoring.is_empty() || is_void {
+                    continue;
+                }
+                text.push_str(&sql[done..end]);
+                done = end;
+                // The statement may end with a comment.
+                let put_in = restoring.iter().map(|sql| format!("\n;{sql}")).collect::<String>();
+                spliced.put_in(index, restoring.len(), sql[..end].chars().count(), put_in.len());
+                text.push_str(&put_in);
+            }
         }
         text.push_str(&sql[done..]);
         spliced.has_any().then_some((text, spliced))
@@ -101,12 +120,20 @@ impl Relay {
     fn give_settings(&mut self, server: &mut ServerState, output: &mut WriteBuffer) {
         let again = self.client.settings.given();
         let wanted = &self.client.settings.values;
-        if server.parameters.fit(wanted) && !again {
-            return;
-        }
-        let texts = server.adaptation(wanted);
-        if texts.is_empty() {
+        let fit = server.parameters.fit(wanted) && !again;
+        let mut texts = if fit { Vec::new() } else { server.adaptation(wanted) };
+        if !fit && texts.is_empty() {
             server.parameters.do_fit(wanted);
+        }
+        self.plans = PlansInDoubt::default();
+        let (constants, generation) = (self.client.settings.of_constants(), self.catalog.generation());
+        if !server.plans.are_used(constants, generation) {
+            // In the request that sets them, if there is one.
+            match texts.last_mut() {
+                Some(last) => last.push_str(DISCARD_PLANS),
+                None => texts.push(DISCARD_PLANS.to_owned()),
+            }
+            server.plans.discarded(constants, generation);
         }
         for sql in &texts {
             frontend::query(output.tail(), "", sql);
@@ -128,4 +155,23 @@ impl Relay {
         // The question whether a statement fits is the client's to cancel: it waits for a lock as the client's Parse would.
         matches!(self.in_flight.replies.front(), Some(Expected::Own))
     }
+}
+
+/// The statements of a script, in each of which something may be put in; `None` if that is not known, or if there are
+/// more than [`RESETS`] that set settings back.
+fn parts(sql: &str) -> Option<Vec<Part>> {
+    let (mut parts, mut start, mut count, mut resets) = (Vec::new(), 0, 0, 0);
+    for statement in script(sql)? {
+        let end = start + statement.len();
+        let facts = facts(statement, always_follows);
+        resets += facts.effects.resets.len();
+        if resets > RESETS {
+            return None;
+        }
+        let index = (!is_empty(statement)).then_some(count);
+        count += usize::from(index.is_some());
+        parts.push(Part { start, end, index, facts });
+        start = end + 1;
+    }
+    Some(parts)
 }

@@ -1,5 +1,6 @@
 //! A server connection, as far as the clients to which it is lent are concerned.
 
+use super::plans::Plans;
 use crate::postgres::own_settings::OwnSettings;
 use crate::postgres::statements::OnServer;
 use headrace_core::TransactionStatus;
@@ -18,6 +19,11 @@ pub struct ServerState {
     pub defaults: BTreeMap<String, String>,
     /// The status of the transaction, of the last ReadyForQuery.
     pub status: TransactionStatus,
+    /// The plans that it keeps.
+    pub plans: Plans,
+    /// A Query has come after messages without a Sync, and nothing has ended their transaction for certain: since version 18
+    /// the server says that none is open, after a Sync that has nothing else before it, though it is.
+    pub(super) is_unfinished: bool,
     /// The transaction has changed what texts mean.
     pub(super) changed: bool,
     /// Statements that do not fit their tables any more, to be closed before anything is prepared.
@@ -74,6 +80,8 @@ impl ServerState {
             defaults: parameters.clone(),
             parameters: Reported { values: parameters, fit: None },
             status: TransactionStatus::Idle,
+            plans: Plans::default(),
+            is_unfinished: false,
             changed: false,
             stale: Vec::new(),
             ends: false,
@@ -85,7 +93,12 @@ impl ServerState {
 
     /// Returns true if the session can be another client's after DISCARD ALL.
     pub fn can_be_lent_again(&self) -> bool {
-        !self.ends && self.spoiled.is_none()
+        !self.ends && self.spoiled.is_none() && !self.is_unfinished
+    }
+
+    /// Returns true if no transaction is open, for certain.
+    pub fn is_idle(&self) -> bool {
+        self.status == TransactionStatus::Idle && !self.is_unfinished
     }
 
     /// Returns true if the server waits for the client's data of a COPY.

@@ -1,7 +1,7 @@
 //! The settings that a server reports: they follow their client from one server connection to the next.
 
 use super::ServerState;
-use crate::postgres::own_settings::{OwnSettings, planned};
+use crate::postgres::own_settings::{OwnSettings, of_own_constants, planned};
 use headrace_core::WriteBuffer;
 use headrace_core::transitions::Transitions;
 use headrace_postgres::messages::frontend;
@@ -44,6 +44,8 @@ pub struct Settings {
     first: Arc<BTreeMap<String, String>>,
     /// The values of [`deciding_meaning`], and of what is planned with.
     meaning: Arc<str>,
+    /// The values of those by which constants are read.
+    of_constants: Arc<str>,
     /// Those that the server does not report.
     own: OwnSettings,
     state: SettingsState,
@@ -89,8 +91,8 @@ pub static TRANSITIONS: Transitions<SettingsState, SettingsEvent> = {
 impl Settings {
     pub fn new(values: Arc<BTreeMap<String, String>>) -> Self {
         let own = OwnSettings::new();
-        let meaning = meaning(&values, &own);
-        Self { first: Arc::clone(&values), values, meaning, own, state: SettingsState::Known }
+        let (meaning, of_constants) = (meaning(&values, &own), of_constants(&values, &own));
+        Self { first: Arc::clone(&values), values, meaning, of_constants, own, state: SettingsState::Known }
     }
 
     /// Those that decide what a text means, if they are known.
@@ -101,6 +103,11 @@ impl Settings {
     /// The same, as far as they are known.
     pub fn meaning(&self) -> &Arc<str> {
         &self.meaning
+    }
+
+    /// Those by which the session reads constants for the client, as far as they are known.
+    pub fn of_constants(&self) -> &Arc<str> {
+        &self.of_constants
     }
 
     /// A text that may change them is passed on.
@@ -153,6 +160,7 @@ impl Settings {
         Arc::make_mut(&mut self.values).insert(name.to_owned(), value.to_owned());
         if deciding_meaning().any(|other| other == name) {
             self.meaning = meaning(&self.values, &self.own);
+            self.of_constants = of_constants(&self.values, &self.own);
         }
     }
 
@@ -165,6 +173,7 @@ impl Settings {
     pub fn set_own(&mut self, own: OwnSettings) {
         if self.own != own {
             self.meaning = meaning(&self.values, &own);
+            self.of_constants = of_constants(&self.values, &own);
             self.own = own;
         }
     }
@@ -222,6 +231,15 @@ impl Settings {
 fn meaning(values: &BTreeMap<String, String>, own: &OwnSettings) -> Arc<str> {
     let mut all = planned(own);
     for name in deciding_meaning() {
+        all.push_str(values.get(name).map_or("", String::as_str));
+        all.push('\0');
+    }
+    all.into()
+}
+
+fn of_constants(values: &BTreeMap<String, String>, own: &OwnSettings) -> Arc<str> {
+    let mut all = of_own_constants(own);
+    for name in CONSTANT_SETTINGS {
         all.push_str(values.get(name).map_or("", String::as_str));
         all.push('\0');
     }
