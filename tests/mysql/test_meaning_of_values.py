@@ -420,7 +420,8 @@ def test_a_number_of_rows_is_a_whole_number(compared: Compared, sql: str) -> Non
     fresh(compared.bound, "table src (a varchar(60))")
     compared.bound.executescript("insert into src values ('x'), ('y'), ('z')")
     for value in (1, "1", "abc", -1, 1, None, D("1.5"), 2**64 - 1, 0, 2):
-        ways = [functools.partial(way, sql, (value,)) for way in (compared.bound.execute, compared.text.execute)]
+        executes: tuple[Any, ...] = (compared.bound.execute, compared.text.execute)
+        ways: list[Any] = [functools.partial(way, sql, (value,)) for way in executes]
         ways.append(functools.partial(compared.bound.stream, sql, (value,), on_server=True))
         found = [outcome(way) for way in ways]
         assert isinstance(found[1], list) or not any(isinstance(rows, list) for rows in found), (value, found)
