@@ -55,10 +55,11 @@ impl Buffers {
 
     /// The place for received bytes: in the read buffer itself, or with TLS in the buffer of ciphertext.
     pub fn landing(&mut self) -> &mut [u8] {
-        match self.tls {
-            Some(_) => &mut self.landed,
-            None => self.read_buffer.spare(),
+        if self.tls.is_none() {
+            return self.read_buffer.spare_of_turn();
         }
+        let most = self.landed.len().min(self.read_buffer.turn());
+        &mut self.landed[..most]
     }
 
     /// The first `n` bytes of [`Buffers::landing`] were received.

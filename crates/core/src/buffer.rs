@@ -14,12 +14,40 @@ pub struct ReadBuffer {
     start: usize,
     end: usize,
     wanted: usize,
+    /// See [`ReadBuffer::turn`].
+    turn: Option<usize>,
+    /// Bytes that the message at the front still needed at the last [`ReadBuffer::reserve`].
+    missing: usize,
 }
 
 impl ReadBuffer {
     /// An empty read buffer; memory is taken at the first [`ReadBuffer::reserve`].
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// For a loop that has other tasks too: it reads few bytes at a time, until it is known how long decoding them takes.
+    pub fn be_careful(&mut self) {
+        self.turn = Some(limits::READ_BUFFER_FIRST_BYTES);
+    }
+
+    /// The bytes that a loop with other tasks reads at a time, so that these have their turn: as many as can be decoded
+    /// within [`limits::READ_TURN`]. A message that is longer is read whole. Any number on a loop that has none.
+    pub fn turn(&self) -> usize {
+        self.turn.map_or(usize::MAX, |turn| turn.max(self.missing))
+    }
+
+    /// Reads fewer bytes at a time, or more, after handling `read` of them took so long: somebody waits meanwhile.
+    pub fn adapt(&mut self, read: usize, took: Duration) {
+        let Some(turn) = &mut self.turn else { return };
+        if took > limits::READ_TURN {
+            // One that was interrupted by the system is no reason to begin again.
+            let fit = read as u128 * limits::READ_TURN.as_nanos() / took.as_nanos();
+            let fit = usize::try_from(fit).unwrap_or(usize::MAX).max(read / 8);
+            *turn = fit.clamp(limits::READ_FEWEST_BYTES, limits::READ_BUFFER_BYTES);
+        } else if took < limits::READ_TURN / 2 && read >= *turn {
+            *turn = (*turn * 2).min(limits::READ_BUFFER_BYTES);
+        }
     }
 
     /// A read buffer with these bytes, and without room for others before the next [`ReadBuffer::reserve`].
@@ -76,8 +104,12 @@ impl ReadBuffer {
             self.bytes.len()
         };
         let message = self.wanted.min((unread * 2).max(limits::READ_BUFFER_BYTES));
+        self.missing = message.saturating_sub(unread);
         let target = target.max(message);
-        if self.start > 0 && (self.end == self.bytes.len() || target > self.bytes.len()) {
+        // What is left at the end would be less than a turn.
+        let is_short =
+            unread <= limits::READ_FEWEST_BYTES && self.turn.is_some_and(|turn| self.bytes.len() - self.end < turn);
+        if self.start > 0 && (is_short || self.end == self.bytes.len() || target > self.bytes.len()) {
             self.bytes.copy_within(self.start..self.end, 0);
             self.start = 0;
             self.end = unread;
@@ -104,6 +136,14 @@ impl ReadBuffer {
     /// The free space after the unread bytes. Call [`ReadBuffer::reserve`] first.
     pub fn spare(&mut self) -> &mut [u8] {
         &mut self.bytes[self.end..]
+    }
+
+    /// The part of it that a loop reads into: no more than [`ReadBuffer::turn`].
+    pub fn spare_of_turn(&mut self) -> &mut [u8] {
+        let turn = self.turn();
+        let spare = self.spare();
+        let most = spare.len().min(turn);
+        &mut spare[..most]
     }
 
     /// Records that a read stored `n` bytes at the front of the spare space.
@@ -345,6 +385,51 @@ mod tests {
         write_buffer.tail().resize(20_000_000, 7);
         write_buffer.sent(20_000_000);
         assert!(write_buffer.tail().capacity() <= limits::BUFFER_KEPT_BYTES);
+    }
+
+    #[test]
+    fn read_buffer_reads_as_much_at_a_time_as_is_decoded_within_a_turn() {
+        let mut read_buffer = ReadBuffer::new();
+        read_buffer.reserve();
+        assert_eq!(read_buffer.turn(), usize::MAX, "a loop without other tasks");
+        read_buffer.be_careful();
+        let first = limits::READ_BUFFER_FIRST_BYTES;
+        for (read, took, turn) in [
+            (first, Duration::ZERO, first * 2),
+            (first, Duration::ZERO, first * 2),
+            (first * 2, limits::READ_TURN / 2, first * 2),
+            (first * 2, limits::READ_TURN, first * 2),
+            (first * 2, limits::READ_TURN * 2, first),
+            (first, limits::READ_TURN * 100, first / 8),
+        ] {
+            read_buffer.adapt(read, took);
+            assert_eq!(read_buffer.turn(), turn);
+        }
+        (0..64).for_each(|_| read_buffer.adapt(limits::READ_FEWEST_BYTES, limits::READ_TURN * 2));
+        assert_eq!(read_buffer.turn(), limits::READ_FEWEST_BYTES);
+        (0..64).for_each(|_| read_buffer.adapt(limits::READ_BUFFER_BYTES, Duration::ZERO));
+        assert_eq!(read_buffer.turn(), limits::READ_BUFFER_BYTES);
+    }
+
+    #[test]
+    fn read_buffer_has_room_for_a_turn_but_reads_a_long_message_whole() {
+        let mut read_buffer = ReadBuffer::new();
+        read_buffer.be_careful();
+        let turn = limits::READ_BUFFER_FIRST_BYTES;
+        for _ in 0..100 {
+            read_buffer.reserve();
+            let room = read_buffer.spare_of_turn().len();
+            assert!(room <= turn && room + 100 >= turn, "{room}");
+            read_buffer.filled(room);
+            // A part of a row is left.
+            read_buffer.consume(read_buffer.unread().len() - 100);
+        }
+        read_buffer.want(100_000);
+        read_buffer.reserve();
+        assert_eq!(read_buffer.spare_of_turn().len(), 99_900);
+        read_buffer.filled(99_900);
+        read_buffer.reserve();
+        assert!(read_buffer.spare_of_turn().len() <= turn, "of the next message");
     }
 
     #[test]

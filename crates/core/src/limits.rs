@@ -3,6 +3,12 @@
 
 /// Size of the read buffer in bytes at first. It grows to [`READ_BUFFER_BYTES`] once a read fills it.
 pub const READ_BUFFER_FIRST_BYTES: usize = 16 * 1024;
+/// How long a connection on an event loop may decode received rows within one turn of the loop, whose other tasks wait
+/// for that time. It reads fewer bytes at a time while decoding them takes longer than this: see
+/// [`ReadBuffer::adapt`](crate::ReadBuffer::adapt).
+pub const READ_TURN: std::time::Duration = std::time::Duration::from_micros(400);
+/// Bytes that such a connection reads at a time at the least, however long their rows take.
+pub const READ_FEWEST_BYTES: usize = 1024;
 /// Size of the read buffer in bytes; only a single message larger than this makes it grow further.
 pub const READ_BUFFER_BYTES: usize = 256 * 1024;
 /// Bytes in the write buffer at which the first batch on an event loop stops encoding.

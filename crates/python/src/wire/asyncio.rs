@@ -6,11 +6,11 @@ use crate::limits;
 use headrace_core::{Fatal, FatalKind, NextStep};
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PyString};
 use std::os::raw::c_int;
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::atomic::Ordering;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The part of the read buffer that the loop reads into.
 ///
@@ -77,6 +77,9 @@ pub(crate) struct OwnLoop {
     pub event_loop: Py<PyAny>,
     /// asyncio's function that returns the loop that this thread runs, or None.
     pub running: Py<PyAny>,
+    /// One that may read from a socket again and again within one turn, while there is something. asyncio's own read
+    /// once.
+    reads_on: bool,
 }
 
 impl OwnLoop {
@@ -85,9 +88,21 @@ impl OwnLoop {
     /// # Errors
     /// What importing asyncio raises.
     pub fn new(py: Python<'_>, event_loop: Py<PyAny>) -> PyResult<Self> {
-        let running = py.import("asyncio")?.getattr("_get_running_loop")?.unbind();
-        Ok(Self { event_loop, running })
+        let asyncio = py.import("asyncio")?;
+        let running = asyncio.getattr("_get_running_loop")?.unbind();
+        let reads_on = !event_loop.bind(py).is_instance(&asyncio.getattr("BaseEventLoop")?)?;
+        Ok(Self { event_loop, running, reads_on })
     }
+}
+
+/// A read of the loop that is long enough to be timed.
+#[derive(Debug)]
+struct Read {
+    bytes: usize,
+    /// It has filled its place: there may be more.
+    is_full: bool,
+    /// When decoding it began.
+    began: Instant,
 }
 
 impl Wire {
@@ -177,16 +192,38 @@ impl Wire {
         }
         let state = self.lock(py)?;
         let Io::Transport { transport } = &state.io else { return Ok(()) };
-        let protocol = transport.bind(py).call_method0(pyo3::intern!(py, "get_protocol"))?;
+        let transport = transport.clone_ref(py);
         drop(state);
+        self.call_soon(py, transport.bind(py), pyo3::intern!(py, "flush"))
+    }
+
+    /// Has the loop call a method of the transport's protocol in its next turn.
+    fn call_soon(&self, py: Python<'_>, transport: &Bound<'_, PyAny>, name: &Bound<'_, PyString>) -> PyResult<()> {
         let Some(own) = &self.event_loop else { return Ok(()) };
-        let flush = protocol.getattr(pyo3::intern!(py, "flush"))?;
-        own.event_loop.call_method1(py, pyo3::intern!(py, "call_soon"), (flush,))?;
+        let protocol = transport.call_method0(pyo3::intern!(py, "get_protocol"))?;
+        own.event_loop.call_method1(py, pyo3::intern!(py, "call_soon"), (protocol.getattr(name)?,))?;
         Ok(())
     }
 
-    fn after_input(&self, py: Python<'_>, mut state: super::StateGuard<'_>) -> PyResult<()> {
+    /// What was read is decoded: adapts how many bytes are read at a time. Returns true if the loop would read on within
+    /// this turn, although its time is over.
+    fn was_decoded(&self, state: &mut WireState, read: &Read) -> bool {
+        let took = read.began.elapsed();
+        state.connection.buffers.read_buffer.adapt(read.bytes, took);
+        let reads_on = read.is_full && self.event_loop.as_ref().is_some_and(|own| own.reads_on);
+        let spent = if reads_on { state.read_for + took } else { Duration::ZERO };
+        // Another read like this one would be too much.
+        let is_over = reads_on && spent + took > limits::READ_TURN;
+        state.read_for = if is_over { Duration::ZERO } else { spent };
+        if is_over {
+            self.turn_over.store(true, Ordering::Relaxed);
+        }
+        is_over
+    }
+
+    fn after_input(&self, py: Python<'_>, mut state: super::StateGuard<'_>, read: Option<&Read>) -> PyResult<()> {
         self.process_input(py, &mut state);
+        let is_turn_over = read.is_some_and(|read| self.was_decoded(&mut state, read));
         if self.exports.load(Ordering::Relaxed) == 0 {
             state.rest();
         }
@@ -205,7 +242,8 @@ impl Wire {
             transport.call_method0(py, "abort")?;
             return Ok(());
         }
-        self.flush(py)
+        self.flush(py)?;
+        if is_turn_over { self.call_soon(py, transport.bind(py), pyo3::intern!(py, "read_on")) } else { Ok(()) }
     }
 
     fn reconnect_if_awaited(&self, py: Python<'_>, state: super::StateGuard<'_>) -> PyResult<()> {
@@ -229,7 +267,7 @@ impl Wire {
 
     /// Stops or resumes reading of the transport when a response handler has become full, or has room again.
     fn reading_changed(&self, state: &WireState) -> Option<&'static str> {
-        let may_read = state.connection.may_read();
+        let may_read = state.connection.may_read() && !self.turn_over.load(Ordering::Relaxed);
         let was_full = self.full.swap(!may_read, Ordering::Relaxed);
         match (was_full, may_read) {
             (false, false) => Some("pause_reading"),
@@ -246,11 +284,13 @@ impl Wire {
         // Of the transport to a server that has named this one.
         self.paused.store(false, Ordering::Relaxed);
         self.full.store(false, Ordering::Relaxed);
+        self.turn_over.store(false, Ordering::Relaxed);
         self.reconnecting.store(false, Ordering::Relaxed);
         let mut state = self.lock(py)?;
         state.connection.buffers.write_buffer.be_careful();
+        state.connection.buffers.read_buffer.be_careful();
         self.connected(py, &mut state, Io::Transport { transport });
-        self.after_input(py, state)
+        self.after_input(py, state, None)
     }
 
     /// asyncio.BaseProtocol.connection_lost
@@ -270,7 +310,10 @@ impl Wire {
         self.arrivals.fetch_add(1, Ordering::Relaxed);
         let mut state = self.lock(py)?;
         let buffers = &mut state.connection.buffers;
-        let n = nbytes.min(buffers.landing().len());
+        let room = buffers.landing().len();
+        let n = nbytes.min(room);
+        let read =
+            (n >= limits::READ_FEWEST_BYTES).then(|| Read { bytes: n, is_full: n == room, began: Instant::now() });
         if let Err(fatal) = buffers.received(n) {
             // Sends the TLS alert to the peer, as far as the transport sends it at once.
             let alert = buffers.take_outgoing().unwrap_or_default();
@@ -283,7 +326,13 @@ impl Wire {
             }
             return Ok(());
         }
-        self.after_input(py, state)
+        self.after_input(py, state, read.as_ref())
+    }
+
+    /// The turn of the loop is over in which reading was stopped: it reads on.
+    fn read_on(&self, py: Python<'_>) -> PyResult<()> {
+        self.turn_over.store(false, Ordering::Relaxed);
+        self.flush_for_loop(py)
     }
 
     /// asyncio.BufferedProtocol.eof_received

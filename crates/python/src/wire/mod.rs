@@ -43,7 +43,7 @@ use pyo3::types::{PyBytes, PyDict};
 use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicIsize, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The code that moves the bytes.
 #[derive(Debug)]
@@ -79,6 +79,8 @@ pub(crate) struct WireState {
     gates: Vec<Py<PyAny>>,
     /// When [`Wire::pump_once`] moved bytes last.
     pumped: Option<Instant>,
+    /// How long the loop has decoded since it may have had its last turn.
+    read_for: Duration,
     /// It has waited for a reply that did not come, and nothing has come since.
     pumped_in_vain: bool,
     /// The number and the lane of the statement that was queued last: see [`Wire::withdraw`].
@@ -134,8 +136,10 @@ pub struct Wire {
     exports: AtomicUsize,
     /// The transport takes nothing more for now.
     paused: AtomicBool,
-    /// The transport was told not to read, as a response handler is full.
+    /// The transport was told not to read, as a response handler is full, or until the loop's next turn.
     full: AtomicBool,
+    /// Nothing is read until the loop's next turn.
+    turn_over: AtomicBool,
     /// A flush of the write buffer is scheduled on the loop.
     flush_due: AtomicBool,
     closed: AtomicBool,

@@ -123,6 +123,7 @@ impl Wire {
             drained: None,
             gates: Vec::new(),
             pumped: None,
+            read_for: Duration::ZERO,
             pumped_in_vain: false,
             latest: (0, 0),
         };
@@ -140,6 +141,7 @@ impl Wire {
             exports: AtomicUsize::new(0),
             paused: AtomicBool::new(false),
             full: AtomicBool::new(false),
+            turn_over: AtomicBool::new(false),
             flush_due: AtomicBool::new(false),
             closed: AtomicBool::new(false),
             opened: AtomicBool::new(false),

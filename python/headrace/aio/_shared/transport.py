@@ -29,6 +29,7 @@ class LoopProtocol(asyncio.BufferedProtocol):
         mine: dict[str, Any] = {
             "get_buffer": view.get_buffer,
             "flush": wire.flush,
+            "read_on": wire.read_on,
             **{name: getattr(wire, name) for name in _TRANSPORT_CALLS},
         }
         # On the instance, instead of the class's own: the loop then calls the engine directly.
