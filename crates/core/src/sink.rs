@@ -67,6 +67,34 @@ pub fn decimal_text(negative: bool, coefficient: u128, scale: u32) -> String {
     text
 }
 
+/// The sign, the coefficient and the scale of a number as [`decimal_text`] writes it, with at most 38 digits. `None` for
+/// other text, of which some is a number too: `1E+5`, `NaN`.
+#[inline]
+pub fn decimal_parts(ascii: &str) -> Option<(bool, u128, u32)> {
+    const DIGITS_OF_U64: usize = 19;
+    let (is_negative, digits) = match ascii.as_bytes() {
+        [b'-', digits @ ..] => (true, digits),
+        digits => (false, digits),
+    };
+    let (mut high, mut low, mut count, mut scale) = (0u128, 0u64, 0usize, None);
+    for &byte in digits {
+        match byte {
+            b'0'..=b'9' if count < 2 * DIGITS_OF_U64 => {
+                if count == DIGITS_OF_U64 {
+                    (high, low) = (u128::from(low), 0);
+                }
+                low = low * 10 + u64::from(byte - b'0');
+                count += 1;
+                scale = scale.map(|scale: u32| scale + 1);
+            }
+            b'.' if scale.is_none() => scale = Some(0),
+            _ => return None,
+        }
+    }
+    let shift = u32::try_from(count.saturating_sub(DIGITS_OF_U64)).ok()?;
+    (count > 0).then(|| (is_negative, high * 10u128.pow(shift) + u128::from(low), scale.unwrap_or(0)))
+}
+
 /// The text of an hstore's pairs, as PostgreSQL writes it.
 pub fn pairs_text(pairs: &[(&[u8], Option<&[u8]>)]) -> Vec<u8> {
     fn quote(text: &[u8], out: &mut Vec<u8>) {
@@ -183,4 +211,35 @@ pub trait Sink {
     }
     /// The value could not be decoded; `why` is the reason. It counts as a value.
     fn invalid(&mut self, why: &str);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimal_has_the_parts_that_its_text_was_made_of() {
+        let largest = 10u128.pow(38) - 1;
+        for coefficient in [0, 7, 10, 12_345, u128::from(u64::MAX), 10u128.pow(19) - 1, 10u128.pow(19), largest] {
+            for scale in [0, 1, 4, 18, 19, 20, 37] {
+                for is_negative in [false, true] {
+                    let text = decimal_text(is_negative, coefficient, scale);
+                    assert_eq!(decimal_parts(&text), Some((is_negative, coefficient, scale)), "{text}");
+                }
+            }
+        }
+        assert_eq!(decimal_parts("007.50"), Some((false, 750, 2)));
+        assert_eq!(decimal_parts(".5"), Some((false, 5, 1)));
+        assert_eq!(decimal_parts("5."), Some((false, 5, 0)));
+    }
+
+    #[test]
+    fn other_text_has_no_parts() {
+        let (long, longer) = ("9".repeat(39), "9".repeat(65));
+        for text in
+            ["", "-", ".", "-.", "1-2", "--1", "1.2.3", "+1", "1E5", "NaN", "Infinity", " 1", "1 ", &long, &longer]
+        {
+            assert_eq!(decimal_parts(text), None, "{text}");
+        }
+    }
 }

@@ -4,7 +4,7 @@ use crate::ffi::{self, RowTuple};
 use crate::globals::{Globals, globals};
 use crate::limits::{DATES, DATES_FIRST};
 use headrace_core::civil::{self, DAY_MICROS};
-use headrace_core::sink::decimal_text;
+use headrace_core::sink::{decimal_parts, decimal_text};
 use headrace_core::{Container, Inet, Sink};
 use pyo3::exceptions::{PyArithmeticError, PyRecursionError, PyTypeError, PyUnicodeDecodeError, PyValueError};
 use pyo3::prelude::*;
@@ -382,6 +382,11 @@ impl Sink for RowSink<'_> {
     }
 
     fn decimal(&mut self, ascii: &str) {
+        if let Some(maker) = self.globals.and_then(|globals| globals.decimals.as_ref())
+            && let Some((negative, coefficient, scale)) = decimal_parts(ascii)
+        {
+            return self.made(maker.make(self.py, negative, coefficient, scale));
+        }
         if let (Some(globals), Some(text)) = (self.globals, ffi::text(self.py, ascii.as_bytes())) {
             let value = globals.decimal.bind(self.py).call1((text,));
             self.tried(value);
