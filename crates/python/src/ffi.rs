@@ -3,6 +3,7 @@
 //! PyO3's safe constructors check more than a row out of a million needs. Each function here states its preconditions;
 //! all of them need the interpreter attached, which the `Python` token proves.
 
+use crate::utf8::{SHORT_TEXT, characters};
 use headrace_arrow::ArrowError;
 use headrace_arrow::export::{ArrowArray, ArrowArrayStream, ArrowSchema};
 use headrace_arrow::input::{ArrayRef, InputError, from_ffi, imported, make_array};
@@ -228,6 +229,24 @@ pub fn text<'py>(py: Python<'py>, utf8: &[u8]) -> Object<'py> {
 
 /// [`text`] for text that is not ASCII.
 fn wide_text<'py>(py: Python<'py>, utf8: &[u8]) -> Object<'py> {
+    let mut place = [0; SHORT_TEXT];
+    if let Some((characters, all)) = characters(utf8, &mut place)
+        && characters.len() > 1
+    {
+        // SAFETY: as below, with `characters` in the place of the text's.
+        unsafe {
+            let object = ffi::PyUnicode_New(characters.len() as ffi::Py_ssize_t, all.min(0x10_FFFF));
+            if !object.is_null() {
+                let data = ffi::PyUnicode_DATA(object);
+                match all {
+                    0..=0xFF => narrow(characters, data.cast::<u8>(), |c| c as u8),
+                    0x100..=0xFFFF => narrow(characters, data.cast::<u16>(), |c| c as u16),
+                    _ => narrow(characters, data.cast::<u32>(), |c| c),
+                }
+            }
+            return Bound::from_owned_ptr_or_opt(py, object);
+        }
+    }
     // CPython's decoder guesses the width of the characters, and copies once it is known; two passes with the known
     // width are faster.
     let (mut len, mut all) = (0, 0);
@@ -260,6 +279,17 @@ fn wide_text<'py>(py: Python<'py>, utf8: &[u8]) -> Object<'py> {
         let data = utf8.as_ptr().cast();
         let strict = c"strict".as_ptr();
         Bound::from_owned_ptr_or_opt(py, ffi::PyUnicode_DecodeUTF8(data, utf8.len() as ffi::Py_ssize_t, strict))
+    }
+}
+
+/// Writes characters one after the other.
+///
+/// # Safety
+/// `to` must have room for all of them.
+unsafe fn narrow<T>(characters: &[u32], to: *mut T, narrow: impl Fn(u32) -> T) {
+    for (i, character) in characters.iter().enumerate() {
+        // SAFETY: by this function's own contract.
+        unsafe { to.add(i).write(narrow(*character)) };
     }
 }
 

@@ -37,6 +37,7 @@ mod query;
 mod records;
 mod result;
 mod sink;
+mod utf8;
 mod wire;
 
 use pyo3::prelude::*;
