@@ -23,6 +23,7 @@ import re
 import shutil
 import subprocess
 import sys
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlsplit
@@ -35,6 +36,14 @@ BATCH = 1_000
 SERVERS = ("postgres", "mariadb", "mysql", "informix", "cubrid")
 COLUMNS = ("id", "name", "small", "amount", "made")
 FETCH = f"SELECT {', '.join(COLUMNS)} FROM fetched"
+FETCH_TYPES = "SELECT n, t, a, b FROM typed"
+TIMESTAMPS = {
+    "postgres": "timestamptz",
+    "mariadb": "datetime(6)",
+    "mysql": "datetime(6)",
+    "informix": "datetime year to fraction(5)",
+    "cubrid": "datetime",
+}
 QMARK = ("informix", "cubrid")
 """Servers whose parameters are question marks."""
 
@@ -51,6 +60,7 @@ REPETITIONS = {
     "pool-uvloop": (500, 4500, 1, "the same, uvloop"),
     "fetchrow": (500, 4500, 1, "fetchrow of a row by key, prepared"),
     "fetch": (1, 5, FETCHED, "row of five columns fetched"),
+    "fetch-types": (1, 5, FETCHED, "row of a decimal, timestamp, text, NULL"),
     "pipeline": (1, 5, BATCH, "execute inside of pipeline()"),
     "executemany": (1, 5, BATCH, "row of executemany, in a transaction"),
     # Importing pyarrow takes 10^9 instructions, some 10^7 more or fewer: the rows are so many that those do not count.
@@ -166,6 +176,8 @@ def blocking(workload: str, url: str, times: int) -> None:
                 conn.fetchrow(select, n % 100)
             elif workload == "fetch":
                 cursor.execute(FETCH).fetchall()
+            elif workload == "fetch-types":
+                cursor.execute(FETCH_TYPES).fetchall()
             elif workload == "pipeline":
                 # CUBRID pipelines inside of a transaction.
                 with conn.transaction() if url.startswith("cubrid") else contextlib.nullcontext(), conn.pipeline():
@@ -224,6 +236,18 @@ def rows(count: int) -> list[tuple[object, ...]]:
     return [(n, f"name of row {n}", n % 7, n / 7.0, dt.date(2020, 1, 1)) for n in range(count)]
 
 
+def typed_rows(count: int) -> list[tuple[object, ...]]:
+    """Rows of the table of other types, as the race has them but for the characters beyond Latin-1."""
+    start = dt.datetime(2020, 1, 1)
+    made: list[tuple[object, ...]] = []
+    for n in range(count):
+        text = None if n % 3 == 0 else f"text {n}"
+        made.append(
+            (Decimal(n * 12345).scaleb(-4), start + dt.timedelta(milliseconds=1500 * n), text, f"Süßes für {n}")
+        )
+    return made
+
+
 def table(count: int) -> Any:
     """The same rows as a pyarrow table."""
     import pyarrow
@@ -266,6 +290,9 @@ def prepared(name: str, url: str) -> None:
             conn.execute(f"CREATE TABLE {table} (id int, name {text}, small int, amount {real}, made date)")
         conn.execute("CREATE INDEX by_id ON fetched (id)")
         conn.executemany(f"INSERT INTO fetched VALUES ({', '.join([mark] * 5)})", rows(FETCHED))
+        types = f"n decimal(14,4), t {TIMESTAMPS[name]}, a {text}, b {text}"
+        conn.execute(f"CREATE TABLE typed ({types}){' CHARACTER SET utf8mb4' if name in ('mariadb', 'mysql') else ''}")
+        conn.executemany(f"INSERT INTO typed VALUES ({', '.join([mark] * 4)})", typed_rows(FETCHED))
 
 
 def client(workload: str, url: str, times: int) -> None:
