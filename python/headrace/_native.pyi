@@ -108,6 +108,7 @@ _Request: TypeAlias = Ticket[_T] | asyncio.Future[_T]
 # MySQL's CALL, and several statements in one text, have more than one.
 _Outcome: TypeAlias = Result | list[Result]
 _Rows: TypeAlias = list[tuple[Any, ...]]
+_Answer: TypeAlias = _Outcome | list[tuple[Any, ...]] | tuple[_Outcome | list[tuple[Any, ...]]]
 _Block: TypeAlias = tuple[Columns, _Rows]
 
 @final
@@ -215,6 +216,7 @@ class Wire:
     def reset_counters(self) -> None: ...
     def wait(self, ticket: _Request[_T], timeout: float | None = None) -> _T: ...
     def pump_once(self) -> None: ...
+    def unfinished(self) -> _Request[Any] | None: ...
     def withdraw(self) -> None: ...
     def push(self, limit: int, timeout: float | None = None) -> None: ...
     def wait_until_answered(self, id: int | None = None, timeout: float | None = None) -> None: ...
@@ -295,8 +297,20 @@ class PostgresWire(Wire):
         declares: tuple[tuple[str, int], bool] | None = None,
         uses: int | None = None,
         expected: Columns | None = None,
+        bare: bool = False,
         arrow: ArrowSink | None = None,
     ) -> _Request[Result]: ...
+    def run(
+        self,
+        sql: Statement,
+        params: Params,
+        prelude: str | None,
+        named: bool,
+        first: bool,
+        bare: bool,
+        timeout: float | None,
+        /,
+    ) -> _Answer: ...
     def execute_batch(
         self,
         sql: Statement,
@@ -394,8 +408,12 @@ class MySqlWire(Wire):
         prepared: bool = False,
         block: int | None = None,
         reservation: int = 0,
+        bare: bool = False,
         arrow: ArrowSink | None = None,
     ) -> _Request[_Outcome]: ...
+    def run(
+        self, sql: Statement, params: Params, text: bool, first: bool, bare: bool, timeout: float | None, /
+    ) -> _Answer: ...
     def open_cursor(self, sql: Statement, params: Params, rows: int) -> tuple[_Request[_Outcome], int]: ...
     def next_block(self, ticket: _Request[_Outcome], timeout: float | None = None) -> _Block | None: ...
     def take_block(self, ticket: _Request[_Outcome]) -> _Block | None: ...
@@ -445,8 +463,12 @@ class InformixWire(Wire):
         begin: bool = False,
         first: bool = False,
         *,
+        bare: bool = False,
         arrow: ArrowSink | None = None,
     ) -> _Request[Result]: ...
+    def run(
+        self, sql: Statement, params: Params, begin: bool, first: bool, bare: bool, timeout: float | None, /
+    ) -> _Answer: ...
     def execute_batch(
         self, sql: Statement, rows: ParameterRows, *, begin: bool = False, strategy: str | None = None
     ) -> _Request[Result]: ...
@@ -486,8 +508,12 @@ class CubridWire(Wire):
         first: bool = False,
         *,
         block: int | None = None,
+        bare: bool = False,
         arrow: ArrowSink | None = None,
     ) -> _Request[Result]: ...
+    def run(
+        self, sql: Statement, params: Params, begin: bool, first: bool, bare: bool, timeout: float | None, /
+    ) -> _Answer: ...
     def next_block(self, ticket: _Request[_Outcome], timeout: float | None = None) -> _Block | None: ...
     def take_block(self, ticket: _Request[_Outcome]) -> _Block | None: ...
     def step(self, ticket: _Request[_Outcome]) -> _Request[None]: ...

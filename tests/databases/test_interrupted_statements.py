@@ -6,6 +6,7 @@ import contextlib
 import gc
 import sys
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -85,6 +86,29 @@ def test_what_an_interrupt_has_left_unsent_is_not_executed_later(any_db: Databas
             steps += 1
     conn.close()
     assert steps > 4
+
+
+def test_what_has_waited_for_another_thread_past_its_time_is_not_executed_later(any_db: Database) -> None:
+    with any_db.connect(autocommit=True) as conn, any_db.connect(autocommit=True) as other:
+        other.execute("drop table if exists withdrawn")
+        other.execute("create table withdrawn (who int, n int)")
+        wire = conn._core.wire
+
+        def work() -> None:
+            with contextlib.suppress(errors.Error):
+                conn.execute(any_db.slow)
+
+        busy = threading.Thread(target=work)
+        busy.start()
+        while not wire.queued():
+            time.sleep(0.001)
+        with pytest.raises(TimeoutError, match=r"took longer than 0\.05 s"):
+            conn.execute("insert into withdrawn values (7, 7)", timeout=0.05)
+        assert wire.unfinished() is None
+        conn.cancel()
+        busy.join()
+        assert conn.fetchval(any_db.answer) == 42
+        assert other.fetchval("select count(*) from withdrawn") == 0
 
 
 def test_only_a_call_of_the_same_thread_outside_of_a_pipeline_is_taken_back(any_db: Database) -> None:

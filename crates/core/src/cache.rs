@@ -52,12 +52,23 @@ impl<K: Hash + Eq + Clone, V> Cache<K, V> {
         K: std::borrow::Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let slot = *self.index.get(key)?;
-        if slot != self.head {
+        // The same one again needs no hash, which reads all of a text.
+        if !self.is_first(key) {
+            let slot = *self.index.get(key)?;
             self.unlink(slot);
             self.push_front(slot);
         }
-        self.slots[slot].entry.as_ref().map(|(_, v)| v)
+        self.slots[self.head].entry.as_ref().map(|(_, v)| v)
+    }
+
+    /// Returns true if the entry of `key` is the most recently used one.
+    fn is_first<Q>(&self, key: &Q) -> bool
+    where
+        K: std::borrow::Borrow<Q>,
+        Q: Eq + ?Sized,
+    {
+        let first = self.slots.get(self.head).and_then(|slot| slot.entry.as_ref());
+        first.is_some_and(|(known, _)| known.borrow() == key)
     }
 
     /// Inserts a value, and returns the value that left the cache for it: the old value of the key, the least recently
@@ -140,6 +151,7 @@ mod tests {
         let mut cache = Cache::new(2);
         assert_eq!(cache.insert("a", 1), None);
         assert_eq!(cache.insert("b", 2), None);
+        assert_eq!(cache.get("a"), Some(&1));
         assert_eq!(cache.get("a"), Some(&1));
         assert_eq!(cache.insert("c", 3), Some(2));
         assert_eq!(cache.insert("a", 4), Some(1));

@@ -7,12 +7,14 @@ use crate::columns::Columns;
 use crate::engine::{CopySink, Dialect};
 use crate::errors::{self, ClientError};
 use crate::ffi;
+use crate::query::Query;
 use crate::result::RequestResult;
 use crate::sink::{ResultRows, RowSink, Settings};
 use headrace_core::protocol::{BulkDirection, RowWriter, Summary, Taken};
 use headrace_core::{Described, Fatal, Outcome, ResponseHandler, Room, Run};
 use pyo3::prelude::*;
 use std::marker::PhantomData;
+use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex};
 
 /// The result of a request on a blocking connection.
@@ -137,9 +139,30 @@ pub enum ResultShape {
 /// A block of a stream: its columns and a list of rows.
 pub type Block = (Option<Py<PyAny>>, Py<PyAny>);
 
-/// A Python request to a server of the dialect `D`.
+/// A Python request to a server of the dialect `D`. A pending request is moved a dozen times: its data are in a place of
+/// their own.
 #[derive(Debug)]
-pub struct PyCall<D: Dialect> {
+pub struct PyCall<D: Dialect>(Box<CallData<D>>);
+
+impl<D: Dialect> Deref for PyCall<D> {
+    type Target = CallData<D>;
+
+    #[inline]
+    fn deref(&self) -> &CallData<D> {
+        &self.0
+    }
+}
+
+impl<D: Dialect> DerefMut for PyCall<D> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut CallData<D> {
+        &mut self.0
+    }
+}
+
+/// The data of a [`PyCall`].
+#[derive(Debug)]
+pub struct CallData<D: Dialect> {
     /// The receiver of the result.
     pub completion: Completion,
     /// The parameters.
@@ -150,6 +173,8 @@ pub struct PyCall<D: Dialect> {
     pub settings: Arc<Settings>,
     /// The statement, for errors.
     pub statement: Option<Arc<str>>,
+    /// The same, which keeps what Python has of its columns.
+    pub query: Option<Py<Query>>,
     /// Several statements: each result has columns of its own.
     pub script: bool,
     /// The future of the next step of a COPY.
@@ -160,12 +185,16 @@ pub struct PyCall<D: Dialect> {
     pub block: Option<usize>,
     /// Only the first row of a result is wanted: no object is made of those after it.
     pub first: bool,
+    /// Only the rows of the first result are wanted, as a list; the result itself where it has none.
+    pub bare: bool,
     /// Rows become Arrow record batches here.
     pub arrow: Option<Py<ArrowSink>>,
     lane: u64,
     columns: Option<Py<PyAny>>,
     store: ResultRows,
     results: Vec<Py<PyAny>>,
+    /// The first result, if its rows are wanted only.
+    only: Option<RequestResult>,
     affected: Option<u64>,
     last_tag: Vec<u8>,
     /// A result has come.
@@ -201,22 +230,25 @@ impl<D: Dialect> PyCall<D> {
         settings: Arc<Settings>,
         statement: Option<Arc<str>>,
     ) -> Self {
-        Self {
+        Self(Box::new(CallData {
             lane: completion.lane(),
             completion,
             args,
             shape,
             settings,
             statement,
+            query: None,
             script: false,
             progress: None,
             copy: None,
             block: None,
             first: false,
+            bare: false,
             arrow: None,
             columns: None,
             store: ResultRows::default(),
             results: Vec::new(),
+            only: None,
             affected: None,
             last_tag: Vec::new(),
             told: false,
@@ -224,7 +256,7 @@ impl<D: Dialect> PyCall<D> {
             generated: None,
             warnings: 0,
             dialect: PhantomData,
-        }
+        }))
     }
 
     /// Returns true for a statement whose result is received whole: not for a stream, a COPY, or a request without text.
@@ -268,7 +300,7 @@ impl<D: Dialect> PyCall<D> {
         Ok(Some((columns, ffi::list(py, rows)?.unbind())))
     }
 
-    fn pack(&mut self, py: Python<'_>, summary: Summary<'_>) -> PyResult<Py<PyAny>> {
+    fn pack(&mut self, py: Python<'_>, summary: Summary<'_>) -> PyResult<RequestResult> {
         let Summary { tag, rows: rowcount, suspended, out_params, .. } = summary;
         let columns = self.columns.as_ref().map(|columns| columns.clone_ref(py));
         let rows = match (&columns, &self.arrow) {
@@ -288,9 +320,7 @@ impl<D: Dialect> PyCall<D> {
         };
         let tag = String::from_utf8_lossy(tag).into_owned();
         let (generated, warnings) = (self.generated.take(), std::mem::take(&mut self.warnings));
-        let result =
-            RequestResult { columns, rows, tag, rowcount: counted, suspended, generated, warnings, out_params };
-        Ok(ffi::unseen(py, result)?.into_any())
+        Ok(RequestResult { columns, rows, tag, rowcount: counted, suspended, generated, warnings, out_params })
     }
 
     /// The error of one of several statements, with the results of those before it.
@@ -307,6 +337,12 @@ impl<D: Dialect> PyCall<D> {
         if let Some(error) = self.store.error.take() {
             return Err(error);
         }
+        if let Some(only) = self.only.take() {
+            return match only.rows {
+                Some(rows) => Ok(rows),
+                None => Ok(ffi::unseen(py, only)?.into_any()),
+            };
+        }
         match self.shape {
             ResultShape::Several if self.results.len() > 1 => {
                 Ok(ffi::list(py, std::mem::take(&mut self.results))?.unbind())
@@ -318,7 +354,8 @@ impl<D: Dialect> PyCall<D> {
                     let tag = std::mem::take(&mut self.last_tag);
                     // A batch of no rows changed none.
                     let affected = if self.told { self.affected } else { Some(0).filter(|_| self.args.is_batch()) };
-                    self.pack(py, Summary { tag: &tag, rows: affected, ..Summary::default() })
+                    let result = self.pack(py, Summary { tag: &tag, rows: affected, ..Summary::default() })?;
+                    Ok(ffi::unseen(py, result)?.into_any())
                 }
             },
         }
@@ -366,6 +403,7 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
     fn rewind(&mut self, py: Python<'_>) -> bool {
         self.affected = None;
         self.results.clear();
+        self.only = None;
         self.store.rows.clear();
         self.told = false;
         self.warnings = 0;
@@ -392,7 +430,11 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
         if let Some(arrow) = &self.arrow {
             arrow.get().describe(py, columns.columns(), &self.settings);
         }
-        match ffi::unseen(py, Columns::new::<D>(columns.clone())) {
+        let shown = match &self.query {
+            Some(query) => query.get().columns::<D>(py, columns),
+            None => ffi::unseen(py, Columns::new::<D>(columns.clone())),
+        };
+        match shown {
             Ok(columns) => {
                 let columns = columns.into_any();
                 if let Some(copy) = self.copy.as_ref().filter(|_| !self.script) {
@@ -408,11 +450,12 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
     }
 
     fn rows<R: Run>(&mut self, py: Python<'_>, run: &mut R) -> Result<Room, Fatal> {
-        match &self.arrow {
+        let data = &mut **self;
+        match &data.arrow {
             Some(arrow) => arrow.get().rows(py, run)?,
-            None if self.first && !self.store.rows.is_empty() => {}
+            None if data.first && !data.store.rows.is_empty() => {}
             None => {
-                run.each(&mut RowSink::new(py, &mut self.store, &self.settings).naming(self.columns.as_ref()))?;
+                run.each(&mut RowSink::new(py, &mut data.store, &data.settings).naming(data.columns.as_ref()))?;
             }
         }
         if self.first {
@@ -464,16 +507,22 @@ impl<D: Dialect> ResponseHandler for PyCall<D> {
             self.last_tag.extend_from_slice(tag);
             return;
         }
-        if self.block.is_some() && !self.results.is_empty() {
-            // A stream is of the first result.
+        let is_later = self.only.is_some() && self.shape == ResultShape::Several;
+        if is_later || (self.block.is_some() && !self.results.is_empty()) {
+            // A stream is of the first result, and so are bare rows.
             self.store.rows.clear();
             return;
         }
-        match self.pack(py, summary) {
-            Ok(result) => self.results.push(result),
-            Err(error) => {
-                self.store.error.get_or_insert(error);
+        let packed = match self.pack(py, summary) {
+            Ok(result) if self.bare => {
+                self.only = Some(result);
+                Ok(())
             }
+            Ok(result) => ffi::unseen(py, result).map(|result| self.results.push(result.into_any())),
+            Err(error) => Err(error),
+        };
+        if let Err(error) = packed {
+            self.store.error.get_or_insert(error);
         }
         if self.script {
             // The next statement may have other columns, or none.

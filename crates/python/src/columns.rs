@@ -36,6 +36,11 @@ impl Columns {
         Self { plan, field: D::field, names: PyOnceLock::new() }
     }
 
+    /// Returns true if they are of this plan: of the very same, not of an equal one.
+    pub fn is_of<C: Plan>(&self, plan: &Arc<C>) -> bool {
+        std::ptr::addr_eq(Arc::as_ptr(&self.plan), Arc::as_ptr(plan))
+    }
+
     /// The protocol's own plan.
     ///
     /// # Errors

@@ -1,7 +1,10 @@
 //! Python's parameters to those of a statement in the server's style (`headrace_core::placeholders`).
 
 use crate::args::sequence;
+use crate::columns::Columns;
+use crate::engine::Dialect;
 use crate::errors::{ClientError, client_error, programming};
+use crate::ffi;
 use crate::globals::type_name;
 use headrace_core::Mismatch;
 use headrace_core::placeholders::{Converted, Style};
@@ -10,7 +13,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyMapping, PyString, PyTuple};
 use std::any::Any;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// A statement in the server's style, and the order of its parameters.
 #[pyclass(frozen, module = "headrace._native")]
@@ -26,6 +29,8 @@ pub struct Query {
     /// The index of each place's parameter, if one can be in several places and the server has no numbers.
     order: Vec<usize>,
     has_letters: bool,
+    /// The columns of its last result, as Python has them.
+    columns: Mutex<Option<Py<Columns>>>,
     /// The [`crate::engine::Dialect::reading`] that it was read under, if it may be another statement under another.
     reading: Option<u8>,
 }
@@ -53,7 +58,8 @@ impl Query {
     pub fn new(py: Python<'_>, converted: Result<Converted, String>) -> PyResult<Self> {
         let Converted { sql, style, names, count, order, has_letters } =
             converted.map_err(|message| programming(py, &message))?;
-        Ok(Self { sql: sql.into(), facts: None, style, names, count, order, has_letters, reading: None })
+        let (sql, columns) = (sql.into(), Mutex::default());
+        Ok(Self { sql, facts: None, style, names, count, order, has_letters, columns, reading: None })
     }
 
     /// The same, of a text that is another statement under another [`crate::engine::Dialect::reading`].
@@ -77,6 +83,21 @@ impl Query {
     /// The facts that were kept with it.
     pub fn facts<F: Any + Copy>(&self) -> Option<F> {
         self.facts.as_ref()?.downcast_ref().copied()
+    }
+
+    /// The columns of a result for Python: those of its last one, if they have the same plan.
+    ///
+    /// # Errors
+    /// MemoryError.
+    pub fn columns<D: Dialect>(&self, py: Python<'_>, plan: &Arc<D::Columns>) -> PyResult<Py<Columns>> {
+        let last = || self.columns.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = last().as_ref().filter(|known| known.get().is_of(plan)) {
+            return Ok(known.clone_ref(py));
+        }
+        let columns = ffi::unseen(py, Columns::new::<D>(plan.clone()))?;
+        let before = last().replace(columns.clone_ref(py));
+        drop(before);
+        Ok(columns)
     }
 
     /// Returns true if the types of the parameters are determined by the values.

@@ -182,8 +182,9 @@ class BlockingConnection(BlockingArrowQueries[R]):
         # The same result as with a cursor, without one.
         try:
             # No method is chosen first: CPython makes an object of one that is not called where it is looked up.
-            ticket = core.submit_first(sql, args or None) if first else core.submit(sql, args or None)
-            result = self._wait(ticket, timeout)
+            result = self._answer(sql, args or None, timeout, first, factory is tuple_row)
+            if type(result) is list:
+                return result
         except BaseException as error:
             core.withdraw(error)
             raise

@@ -134,6 +134,11 @@ class Core(Transactions):
         """Queues one statement of whose result only the first row is kept."""
 
     @abstractmethod
+    def run(self, sql: Statement, params: Params, first: bool, bare: bool, seconds: float | None) -> Any:
+        """Executes one statement of a blocking connection, and waits for its result, which is the only item of a tuple
+        if there are notices. With ``first`` only the first row of it is kept; with ``bare`` only its rows, if any."""
+
+    @abstractmethod
     def submit_arrow(self, sql: Statement, params: Params, arrow: ArrowSink) -> PendingRequest[Any]:
         """Queues one statement whose rows become Arrow record batches."""
 

@@ -78,10 +78,11 @@ class BlockingCursor(CursorBase[R]):
                 if pipeline.is_due(defaults.PIPELINE_PUMP):
                     core.wire.pump_once()
                 return self
-            ticket = core.submit(sql, params)
-            self._clear()
             try:
-                outcome = self._connection._wait(ticket, timeout)
+                try:
+                    outcome = self._connection._answer(sql, params, timeout)
+                finally:
+                    self._clear()
                 if type(outcome) is Result:
                     self._set(outcome)
                 else:

@@ -14,7 +14,7 @@ import warnings
 import weakref
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import defaults, errors
 from .._native import Discarded, Wire
@@ -23,6 +23,7 @@ from ..rows import RowFactory
 from .connection_base import ConnectionBase
 from .core import Core, ExclusiveGuard, ExclusiveUse
 from .cursor import BlockingCursor
+from .cursor_base import Params
 from .flows import Flow, PendingRequest
 from .lease import NO_CORE, RETURNED
 from .limits import (
@@ -36,6 +37,9 @@ from .limits import (
     unanswered_end,
     until,
 )
+
+if TYPE_CHECKING:
+    from ..sql import Statement
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -87,6 +91,29 @@ class BlockingWaiting(ConnectionBase[R]):
             raise
         if has_notices():
             core.notices()
+        return result
+
+    def _answer(self, sql: Statement, params: Params, limit: Limit, first: bool = False, bare: bool = False) -> Any:
+        """Executes one statement outside of a pipeline and waits for its result, as :meth:`_wait` does, in one call of
+        the engine. With ``bare`` a list of rows is enough."""
+        core = self._core
+        if limit is None:
+            limit = core.command_timeout
+        if self._left is not None or self._ending is not None:
+            return self._wait(core.submit_first(sql, params) if first else core.submit(sql, params), limit)
+        try:
+            try:
+                result = core.run(sql, params, first, bare, limit if limit is None else seconds_left(limit))
+            except BaseException as error:
+                if self._abandon_unfinished(core) and isinstance(error, TimeoutError):
+                    raise overdue(limit) from None
+                raise
+        except BaseException:
+            self._abandon_unfinished(core)
+            raise
+        if type(result) is tuple:
+            core.notices()
+            return result[0]
         return result
 
     def _look(self, cursor: BlockingCursor[Any], timeout: float) -> bool:
@@ -198,6 +225,19 @@ class BlockingWaiting(ConnectionBase[R]):
             wire.close()
             if not isinstance(error, Exception):
                 raise
+
+    def _abandon_unfinished(self, core: Core) -> bool:
+        """Abandons the statement of :meth:`_answer` if it is still in flight, however much of it was sent; returns true
+        if it is."""
+        wire = core.wire
+        try:
+            ticket = None if wire.closed else wire.unfinished()
+            if ticket is not None:
+                self._abandon(ticket)
+        except BaseException:
+            wire.close()
+            raise
+        return ticket is not None
 
     def _abandon_unless_done(self, ticket: PendingRequest[Any]) -> None:
         """Abandons a request that is still in flight: a signal has come before the first step of :meth:`_abandon`."""

@@ -114,6 +114,9 @@ class InformixCore(Core):
     def submit_first(self, sql: Statement, params: Params) -> PendingRequest[Result]:
         return self.wire.execute(sql, params, self.begins, True)
 
+    def run(self, sql: Statement, params: Params, first: bool, bare: bool, seconds: float | None) -> Any:
+        return self.wire.run(sql, params, self.begins, first, bare, seconds)
+
     def submit_arrow(self, sql: Statement, params: Params, arrow: ArrowSink) -> PendingRequest[Result]:
         return self.wire.execute(sql, params, begin=self.begins, arrow=arrow)
 

@@ -140,6 +140,9 @@ class MySqlCore(TwoPhaseCore):
     def submit_first(self, sql: Statement, params: Params) -> PendingRequest[Outcome]:
         return self.wire.execute(sql, params, self.text, True)
 
+    def run(self, sql: Statement, params: Params, first: bool, bare: bool, seconds: float | None) -> Any:
+        return self.wire.run(sql, params, self.text, first, bare, seconds)
+
     def submit_arrow(self, sql: Statement, params: Params, arrow: ArrowSink) -> PendingRequest[Outcome]:
         return self.wire.execute(sql, params, text=self.text, arrow=arrow)
 

@@ -188,6 +188,9 @@ class ConnectionCore(TwoPhaseCore):
     def submit_first(self, sql: Statement, params: Params) -> PendingRequest[Result]:
         return self.wire.execute(sql, params, self.begin, self.named, True)
 
+    def run(self, sql: Statement, params: Params, first: bool, bare: bool, seconds: float | None) -> Any:
+        return self.wire.run(sql, params, self.begin, self.named, first, bare, seconds)
+
     def submit_arrow(self, sql: Statement, params: Params, arrow: ArrowSink) -> PendingRequest[Result]:
         return self.wire.execute(sql, params, prelude=self.begin, named=self.named, arrow=arrow)
 

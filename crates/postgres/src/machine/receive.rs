@@ -298,7 +298,8 @@ impl<H: PgHandler> Machine<H> {
             Stage::CheckingTable { .. } if pending.answer.is_whole() => return self.table_checked(write_buffer),
             _ => {}
         }
-        pending.answer.count_result(backend::rows_of_tag(tag));
+        let tagged = backend::rows_of_tag(tag);
+        pending.answer.count_result(tagged);
         if pending.is_batch()
             && let Some(preparation) = pending.preparation_mut()
         {
@@ -314,7 +315,7 @@ impl<H: PgHandler> Machine<H> {
         changed |= tag.starts_with(b"SELECT ") && pending.answer.columns.is_none();
         let rows = std::mem::take(&mut pending.answer.rows);
         // CREATE TABLE AS has a row count too, but sends no rows; hence the check of the columns.
-        if let Some(counted) = backend::rows_of_tag(tag).filter(|counted| *counted > rows)
+        if let Some(counted) = tagged.filter(|counted| *counted > rows)
             && tag.starts_with(b"SELECT ")
             && pending.answer.columns.is_some()
         {
@@ -323,7 +324,7 @@ impl<H: PgHandler> Machine<H> {
         if let Some(deferred) = &mut pending.answer.deferred {
             deferred.keep(tag::COMMAND_COMPLETE, body);
         } else if let Some(handler) = &mut pending.slot.handler {
-            handler.result(cx, Summary { tag, rows: backend::rows_of_tag(tag), ..Summary::default() });
+            handler.result(cx, Summary { tag, rows: tagged, ..Summary::default() });
         }
         if pending.request.is_script() {
             pending.answer.columns = None;

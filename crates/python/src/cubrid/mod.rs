@@ -69,8 +69,9 @@ impl CubridWire {
 
     /// Queues a statement, or a text with several, whose results are a list; with `begin` in a transaction, which it begins if none is open. With `block` it is a stream,
     /// whose rows are taken in lists of this number while they come, the rest with its result. `arrow` makes record
-    /// batches of its rows; with `first` only the first of them is kept.
-    #[pyo3(signature = (sql, params=None, begin=false, first=false, *, block=None, arrow=None))]
+    /// batches of its rows; with `first` only the first of them is kept, with
+    /// `bare` only the list of them, if there are any.
+    #[pyo3(signature = (sql, params=None, begin=false, first=false, *, block=None, bare=false, arrow=None))]
     #[allow(clippy::too_many_arguments)]
     fn execute(
         slf: &Bound<'_, Self>,
@@ -80,13 +81,14 @@ impl CubridWire {
         begin: bool,
         first: bool,
         block: Option<usize>,
+        bare: bool,
         arrow: Option<Py<ArrowSink>>,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         let (sql, params) = sql.with_params(slf, params)?;
         let state = wire.lock(py)?;
-        let query = wire.query(&state, &sql, true)?;
-        let query = query.get();
+        let known = wire.query(&state, &sql, true)?;
+        let query = known.get();
         let row = query.arrange(py, params.as_ref())?;
         let (args, shape) = (Args::Row(row.unbind()), ResultShape::Several);
         let mut call = wire.call::<Cubrid>(py, &state, args, shape, query.sql.clone())?;
@@ -94,6 +96,8 @@ impl CubridWire {
         call.block = block;
         call.arrow = arrow;
         call.first = first;
+        call.bare = bare;
+        call.query = Some(known.clone_ref(py));
         let begin = wire.still_begins(begin);
         wire.enqueue(
             py,
@@ -101,6 +105,25 @@ impl CubridWire {
             Request::Execute(Execute { facts: query.facts(), sql: query.sql.clone(), rows: ParameterRows::One, begin }),
             call,
         )
+    }
+
+    /// Executes a statement and waits for its result, in one call: `execute`, and then `wait`. If there are notices, the
+    /// result is the only item of a tuple; if it is `bare` and has rows, it is the list of them. After an error,
+    /// `unfinished` returns the ticket if it is still in flight.
+    #[pyo3(signature = (sql, params, begin, first, bare, timeout, /))]
+    #[expect(clippy::too_many_arguments, reason = "those of execute")]
+    fn run(
+        slf: &Bound<'_, Self>,
+        py: Python<'_>,
+        sql: Sql<'_>,
+        params: Option<&Bound<'_, PyAny>>,
+        begin: bool,
+        first: bool,
+        bare: bool,
+        timeout: Option<f64>,
+    ) -> PyResult<Py<PyAny>> {
+        let ticket = Self::execute(slf, py, sql, params, begin, first, None, bare, None)?;
+        slf.as_super().get().answer(py, ticket, timeout)
     }
 
     /// The next block of a stream: its columns and a list of rows. None if the rest comes with its result. Raises

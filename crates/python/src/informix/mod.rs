@@ -25,16 +25,18 @@ impl Wire {
         py: Python<'_>,
         sql: &Bound<'_, PyString>,
         params: Option<&Bound<'_, PyAny>>,
-        (arrow, first): (Option<Py<ArrowSink>>, bool),
+        (arrow, first, bare): (Option<Py<ArrowSink>>, bool, bool),
         request: impl FnOnce(Arc<str>) -> Request,
     ) -> PyResult<Py<PyAny>> {
         let state = self.lock(py)?;
-        let query = self.query(&state, sql, true)?;
-        let query = query.get();
+        let known = self.query(&state, sql, true)?;
+        let query = known.get();
         let row = query.arrange(py, params)?;
         let mut call = self.call(py, &state, Args::Row(row.unbind()), ResultShape::One, query.sql.clone())?;
         call.arrow = arrow;
         call.first = first;
+        call.bare = bare;
+        call.query = Some(known.clone_ref(py));
         self.enqueue::<Informix>(py, state, request(query.sql.clone()), call)
     }
 }
@@ -58,8 +60,10 @@ impl InformixWire {
     }
 
     /// Queues a statement; with `begin` in a transaction, which it begins if none is open. `arrow` makes
-    /// record batches of its rows; with `first` only the first of them is kept.
-    #[pyo3(signature = (sql, params=None, begin=false, first=false, *, arrow=None))]
+    /// record batches of its rows; with `first` only the first of them is kept, with
+    /// `bare` only the list of them, if there are any.
+    #[pyo3(signature = (sql, params=None, begin=false, first=false, *, bare=false, arrow=None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of Python")]
     fn execute(
         slf: &Bound<'_, Self>,
         py: Python<'_>,
@@ -67,6 +71,7 @@ impl InformixWire {
         params: Option<&Bound<'_, PyAny>>,
         begin: bool,
         first: bool,
+        bare: bool,
         arrow: Option<Py<ArrowSink>>,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
@@ -75,7 +80,26 @@ impl InformixWire {
             let begin = wire.still_begins(begin);
             Request::Execute(Execute { sql, rows: ParameterRows::One, begin, strategy: None })
         };
-        wire.with_row(py, &sql, params.as_ref(), (arrow, first), request)
+        wire.with_row(py, &sql, params.as_ref(), (arrow, first, bare), request)
+    }
+
+    /// Executes a statement and waits for its result, in one call: `execute`, and then `wait`. If there are notices, the
+    /// result is the only item of a tuple; if it is `bare` and has rows, it is the list of them. After an error,
+    /// `unfinished` returns the ticket if it is still in flight.
+    #[pyo3(signature = (sql, params, begin, first, bare, timeout, /))]
+    #[expect(clippy::too_many_arguments, reason = "those of execute")]
+    fn run(
+        slf: &Bound<'_, Self>,
+        py: Python<'_>,
+        sql: Sql<'_>,
+        params: Option<&Bound<'_, PyAny>>,
+        begin: bool,
+        first: bool,
+        bare: bool,
+        timeout: Option<f64>,
+    ) -> PyResult<Py<PyAny>> {
+        let ticket = Self::execute(slf, py, sql, params, begin, first, bare, None)?;
+        slf.as_super().get().answer(py, ticket, timeout)
     }
 
     /// Queues a batch: one statement, many rows of parameters, all or none. `strategy` fixes how they are sent, for
@@ -167,7 +191,7 @@ impl InformixWire {
             let begin = wire.still_begins(begin);
             Request::Declare(Declare { cursor, sql, name, scroll, with_hold: hold, begin, bytes })
         };
-        wire.with_row(py, &sql, params.as_ref(), (arrow, false), request)
+        wire.with_row(py, &sql, params.as_ref(), (arrow, false, false), request)
     }
 
     /// Queues the fetch of more rows of a cursor. `arrow` makes record batches of them.

@@ -113,8 +113,8 @@ impl MySqlWire {
     /// `prepared` they never do, and a statement that the server cannot prepare is an error; with `block` it is a
     /// stream, whose rows are taken in lists of this number while they come, the rest with its result. `reservation` is
     /// the number of the reservation that it belongs to; `arrow` makes record batches of its rows; with `first` only the
-    /// first of them is kept.
-    #[pyo3(signature = (sql, params=None, text=false, first=false, *, prepared=false, block=None, reservation=0, arrow=None))]
+    /// first of them is kept, with `bare` only the list of them, if there are any.
+    #[pyo3(signature = (sql, params=None, text=false, first=false, *, prepared=false, block=None, reservation=0, bare=false, arrow=None))]
     #[allow(clippy::too_many_arguments)]
     fn execute(
         slf: &Bound<'_, Self>,
@@ -126,13 +126,14 @@ impl MySqlWire {
         prepared: bool,
         block: Option<usize>,
         reservation: u64,
+        bare: bool,
         arrow: Option<Py<ArrowSink>>,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         let (sql, params) = sql.with_params(slf, params)?;
         let state = wire.lock(py)?;
-        let query = wire.query(&state, &sql, params.is_some())?;
-        let query = query.get();
+        let known = wire.query(&state, &sql, params.is_some())?;
+        let query = known.get();
         let row = query.arrange(py, params.as_ref())?;
         let mut call =
             wire.call::<MySql>(py, &state, Args::Row(row.unbind()), ResultShape::Several, query.sql.clone())?;
@@ -140,6 +141,8 @@ impl MySqlWire {
         call.block = block;
         call.arrow = arrow;
         call.first = first;
+        call.bare = bare;
+        call.query = Some(known.clone_ref(py));
         let request = Request::Execute(Execute {
             facts: query.facts(),
             sql: query.sql.clone(),
@@ -148,6 +151,25 @@ impl MySqlWire {
             cursor: None,
         });
         wire.enqueue_within(py, state, request, call, reservation)
+    }
+
+    /// Executes a statement and waits for its result, in one call: `execute`, and then `wait`. If there are notices, the
+    /// result is the only item of a tuple; if it is `bare` and has rows, it is the list of them. After an error,
+    /// `unfinished` returns the ticket if it is still in flight.
+    #[pyo3(signature = (sql, params, text, first, bare, timeout, /))]
+    #[expect(clippy::too_many_arguments, reason = "those of execute")]
+    fn run(
+        slf: &Bound<'_, Self>,
+        py: Python<'_>,
+        sql: Sql<'_>,
+        params: Option<&Bound<'_, PyAny>>,
+        text: bool,
+        first: bool,
+        bare: bool,
+        timeout: Option<f64>,
+    ) -> PyResult<Py<PyAny>> {
+        let ticket = Self::execute(slf, py, sql, params, text, first, false, None, 0, bare, None)?;
+        slf.as_super().get().answer(py, ticket, timeout)
     }
 
     /// Queues a query whose rows stay in a cursor on the server, and of which `rows` are fetched first. Returns its

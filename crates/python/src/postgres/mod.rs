@@ -63,10 +63,11 @@ impl PostgresWire {
     /// result has no tag. With `named` false it prepares nothing that outlives the request. `pipeline` is the number of
     /// the pipeline that it belongs to, after whose errors the server skips requests up to one with `sync`. `expected`
     /// are the columns of a statement without parameters that is sent in one round trip, whatever description the
-    /// server then sends. `arrow` makes record batches of its rows; with `first` only the first of them is kept.
+    /// server then sends. `arrow` makes record batches of its rows; with `first` only the first of them is kept, with
+    /// `bare` only the list of them, if there are any.
     #[pyo3(signature = (
         sql, params=None, prelude=None, named=true, first=false, sync=true, ordered=false, pipeline=0, *, portal=None,
-        declares=None, uses=None, expected=None, arrow=None
+        declares=None, uses=None, expected=None, bare=false, arrow=None
     ))]
     #[allow(clippy::too_many_arguments)]
     fn execute(
@@ -84,13 +85,14 @@ impl PostgresWire {
         declares: Option<(PortalKey, bool)>,
         uses: Option<u64>,
         expected: Option<&Bound<'_, Columns>>,
+        bare: bool,
         arrow: Option<Py<ArrowSink>>,
     ) -> PyResult<Py<PyAny>> {
         let wire = slf.as_super().get();
         let (sql, params) = sql.with_params(slf, params)?;
         let state = wire.lock(py)?;
-        let query = wire.query(&state, &sql, params.is_some())?;
-        let query = query.get();
+        let known = wire.query(&state, &sql, params.is_some())?;
+        let query = known.get();
         let row = query.arrange(py, params.as_ref())?;
         let hints = match params {
             _ if query.is_hinted() => hints(&row, &state.settings, types::hint),
@@ -101,6 +103,8 @@ impl PostgresWire {
             wire.call::<Postgres>(py, &state, Args::Row(row.unbind()), ResultShape::One, query.sql.clone())?;
         call.arrow = arrow;
         call.first = first;
+        call.bare = bare;
+        call.query = Some(known.clone_ref(py));
         // Under the lock: another thread may have ended or begun a block since the caller checked.
         let reserves = !wire.begins.load(Ordering::SeqCst);
         let declares = declares.map(|(portal, with_hold)| Cursor::Declare { portal: portal_id(portal), with_hold });
@@ -121,6 +125,28 @@ impl PostgresWire {
             expected: expected.map(|columns| columns.get().of(py)).transpose()?,
         });
         wire.enqueue(py, state, request, call)
+    }
+
+    /// Executes a statement and waits for its result, in one call: `execute`, and then `wait`. If there are notices, the
+    /// result is the only item of a tuple; if it is `bare` and has rows, it is the list of them. After an error,
+    /// `unfinished` returns the ticket if it is still in flight.
+    #[pyo3(signature = (sql, params, prelude, named, first, bare, timeout, /))]
+    #[expect(clippy::too_many_arguments, reason = "those of execute")]
+    fn run(
+        slf: &Bound<'_, Self>,
+        py: Python<'_>,
+        sql: Sql<'_>,
+        params: Option<&Bound<'_, PyAny>>,
+        prelude: Option<&str>,
+        named: bool,
+        first: bool,
+        bare: bool,
+        timeout: Option<f64>,
+    ) -> PyResult<Py<PyAny>> {
+        let ticket = Self::execute(
+            slf, py, sql, params, prelude, named, first, true, false, 0, None, None, None, None, bare, None,
+        )?;
+        slf.as_super().get().answer(py, ticket, timeout)
     }
 
     /// Queues a batch: one statement, many rows of parameters, all or none. With `returning` the result is a list

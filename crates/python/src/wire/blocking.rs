@@ -1,6 +1,6 @@
 //! Waiting on a blocking connection.
 
-use super::{Io, Wire, WireState};
+use super::{Io, Wire, WireState, thread_number};
 use crate::call::Ticket;
 use crate::errors;
 use crate::limits;
@@ -12,6 +12,8 @@ use headrace_connection::Buffers;
 use headrace_core::{Fatal, FatalKind};
 use headrace_io::{Link, Liveness, Progress};
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use std::sync::PoisonError;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -217,6 +219,80 @@ impl Wire {
         }
     }
 
+    /// Waits for the result of a request; `answered` is called with the state that has it, unless another thread has
+    /// received it.
+    fn wait_for(
+        &self,
+        py: Python<'_>,
+        ticket: &Bound<'_, Ticket>,
+        timeout: Option<f64>,
+        mut answered: impl FnMut(&WireState),
+    ) -> PyResult<Py<PyAny>> {
+        let (bound, ticket) = (ticket.as_any(), ticket.get());
+        if let Some(outcome) = ticket.take() {
+            return outcome;
+        }
+        let deadline = deadline(timeout);
+        let done = |state: &mut WireState| {
+            Ok(ticket.take().inspect(|_| {
+                answered(state);
+                state.rest();
+            }))
+        };
+        let done = self.drive(py, deadline, None, Some(bound), || ticket.is_done(), done)?;
+        let done = done.or_else(|| ticket.take());
+        done.unwrap_or_else(|| Err(pyo3::exceptions::PyTimeoutError::new_err("the time is up")))
+    }
+
+    /// Waits for the result of a statement that this call of Python's has queued just now. If there are notices, the
+    /// result is the only item of a tuple.
+    ///
+    /// If an interrupt or the end of the time ends the wait, the request is in flight or queued all the same, whatever
+    /// was written of it: [`Wire::unfinished`] returns its ticket.
+    pub(crate) fn answer(&self, py: Python<'_>, ticket: Py<PyAny>, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
+        let ticket = ticket.into_bound(py).cast_into::<Ticket>()?;
+        let mut noticed = None;
+        let outcome = self.wait_for(py, &ticket, timeout, |state| {
+            noticed = Some(state.connection.machine.has_notices());
+            // Nothing else has ever had it but the request, which has ended.
+            state.spare.replace(Some(ticket.clone().unbind()));
+        });
+        let outcome = match outcome {
+            Ok(outcome) => outcome,
+            // It is the error of the request, and the ticket may be another thread's by now.
+            Err(error) if noticed.is_some() => return Err(error),
+            Err(error) => {
+                self.leave_unfinished(py, ticket);
+                return Err(error);
+            }
+        };
+        let noticed = match noticed {
+            Some(noticed) => noticed,
+            None => self.lock(py)?.connection.machine.has_notices(),
+        };
+        if noticed { Ok(PyTuple::new(py, [outcome])?.into_any().unbind()) } else { Ok(outcome) }
+    }
+
+    /// Keeps the ticket of a request whose wait has ended with an error, if it is not done.
+    #[cold]
+    fn leave_unfinished(&self, py: Python<'_>, ticket: Bound<'_, Ticket>) {
+        let Ok(state) = self.lock(py) else { return };
+        let is_pending = |ticket: &Bound<'_, PyAny>| self.id_of(&state, ticket).is_some();
+        if !is_pending(ticket.as_any()) {
+            return;
+        }
+        let unfinished = || self.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
+        let before = std::mem::take(&mut *unfinished());
+        let is_left =
+            |(thread, left): &(u64, Py<Ticket>)| *thread != thread_number() && is_pending(left.bind(py).as_any());
+        let (mut left, gone): (Vec<_>, Vec<_>) = before.into_iter().partition(is_left);
+        left.push((thread_number(), ticket.unbind()));
+        *unfinished() = left;
+        drop(state);
+        // What they hold may run code of its own.
+        drop(gone);
+    }
+
     /// Returns true if the request of a ticket is not begun with because a stream, a COPY or a load has the connection
     /// for itself.
     fn is_kept_waiting(&self, state: &WireState, ticket: &Bound<'_, PyAny>) -> bool {
@@ -240,15 +316,19 @@ impl Wire {
     /// request is then still in flight, and the ticket can be waited for again.
     #[pyo3(signature = (ticket, timeout=None))]
     fn wait(&self, py: Python<'_>, ticket: &Bound<'_, Ticket>, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
-        let (bound, ticket) = (ticket.as_any(), ticket.get());
-        if let Some(outcome) = ticket.take() {
-            return outcome;
-        }
-        let deadline = deadline(timeout);
-        let done = |state: &mut WireState| Ok(ticket.take().inspect(|_| state.rest()));
-        let done = self.drive(py, deadline, None, Some(bound), || ticket.is_done(), done)?;
-        let done = done.or_else(|| ticket.take());
-        done.unwrap_or_else(|| Err(pyo3::exceptions::PyTimeoutError::new_err("the time is up")))
+        self.wait_for(py, ticket, timeout, |_| ())
+    }
+
+    /// The ticket of the statement that this thread has executed last by one call, if that has ended by an interrupt, or
+    /// as the time was up, and the request was neither answered nor abandoned since.
+    fn unfinished(&self, py: Python<'_>) -> PyResult<Option<Py<Ticket>>> {
+        let left = self.unfinished.lock().unwrap_or_else(PoisonError::into_inner);
+        let mine = left.iter().find(|(thread, _)| *thread == thread_number()).map(|(_, ticket)| ticket.clone_ref(py));
+        drop(left);
+        let Some(ticket) = mine else { return Ok(None) };
+        let state = self.lock(py)?;
+        let is_pending = self.id_of(&state, ticket.bind(py).as_any()).is_some();
+        Ok(is_pending.then_some(ticket))
     }
 
     /// Waits until a request that was abandoned has left the connection: its reply was read and dropped. Without an

@@ -27,7 +27,7 @@ pub(crate) use fork::after_fork_in_child;
 pub(crate) use lock::{StateGuard, thread_number};
 pub use states::{Discarded, Transfer};
 
-use crate::call::Completion;
+use crate::call::{Completion, Ticket};
 use crate::engine::Engine;
 use crate::errors;
 use crate::params::PyValue;
@@ -40,7 +40,7 @@ use headrace_io::{Address, Hangup, Link, TcpOptions, Waker};
 use headrace_tls::TlsConnection;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicIsize, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::{Duration, Instant};
@@ -85,6 +85,8 @@ pub(crate) struct WireState {
     pumped_in_vain: bool,
     /// The number and the lane of the statement that was queued last: see [`Wire::withdraw`].
     latest: (u64, u64),
+    /// A ticket that nobody refers to, for the next statement.
+    spare: RefCell<Option<Py<Ticket>>>,
 }
 
 /// The status of the transaction when a session ended.
@@ -151,6 +153,9 @@ pub struct Wire {
     reconnecting: AtomicBool,
     /// Another thread is closing the connection under a request.
     closing: AtomicBool,
+    /// The statements whose calls have ended before they were answered, by the thread's number: see
+    /// [`Wire::unfinished`].
+    unfinished: Mutex<Vec<(u64, Py<Ticket>)>>,
     /// Ends the socket from another thread, outside of the lock.
     hangup: Mutex<Option<Hangup>>,
     process_id: AtomicI32,

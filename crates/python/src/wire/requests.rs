@@ -2,7 +2,7 @@
 
 use super::{Io, Wire, WireState};
 use crate::args::Args;
-use crate::call::{PyCall, ResultShape};
+use crate::call::{Completion, PyCall, ResultShape};
 use crate::engine::Dialect;
 use crate::errors;
 use crate::limits;
@@ -186,7 +186,11 @@ impl Wire {
         shape: ResultShape,
         sql: Arc<str>,
     ) -> PyResult<PyCall<D>> {
-        Ok(PyCall::new(self.completion(py)?, args, shape, state.settings.clone(), Some(sql)))
+        let completion = match state.spare.take() {
+            Some(ticket) => Completion::Ticket(ticket),
+            None => self.completion(py)?,
+        };
+        Ok(PyCall::new(completion, args, shape, state.settings.clone(), Some(sql)))
     }
 }
 

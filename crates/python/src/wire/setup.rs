@@ -13,7 +13,7 @@ use headrace_io::{Address, Connecting, Link, TcpOptions};
 use headrace_tls::{ClientCert, Roots, TlsConfig, Verify};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
@@ -126,6 +126,7 @@ impl Wire {
             read_for: Duration::ZERO,
             pumped_in_vain: false,
             latest: (0, 0),
+            spare: RefCell::default(),
         };
         Ok(Self {
             state: Mutex::new(state),
@@ -148,6 +149,7 @@ impl Wire {
             reconnector: OnceLock::new(),
             reconnecting: AtomicBool::new(false),
             closing: AtomicBool::new(false),
+            unfinished: Mutex::default(),
             hangup: Mutex::new(None),
             process_id: AtomicI32::new(0),
             cancellation: Mutex::new(Cancellation::Impossible),

@@ -183,8 +183,11 @@ class LoopConnection(LoopArrowQueries[R]):
         # The same result as with a cursor, without one.
         try:
             # No method is chosen first: CPython makes an object of one that is not called where it is looked up.
-            ticket = core.submit_first(sql, args or None) if first else core.submit(sql, args or None)
-            result = await self._wait(ticket, timeout)
+            ticket = core.submit_first(sql, args or None) if first else core.submit(sql, args or None)  # asyncio only
+            result = await self._wait(ticket, timeout)  # asyncio only
+            # blocking: result = self._answer(sql, args or None, timeout, first, factory is tuple_row)
+            # blocking: if type(result) is list:
+            # blocking:     return result
         except BaseException as error:
             core.withdraw(error)
             raise

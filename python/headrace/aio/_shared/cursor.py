@@ -79,10 +79,14 @@ class LoopCursor(CursorBase[R]):
                 # blocking: if pipeline.is_due(defaults.PIPELINE_PUMP):
                 # blocking:     core.wire.pump_once()
                 return self
-            ticket = core.submit(sql, params)
-            self._clear()
+            ticket = core.submit(sql, params)  # asyncio only
+            self._clear()  # asyncio only
             try:
-                outcome = await self._connection._wait(ticket, timeout)
+                outcome = await self._connection._wait(ticket, timeout)  # asyncio only
+                # blocking: try:
+                # blocking:     outcome = self._connection._answer(sql, params, timeout)
+                # blocking: finally:
+                # blocking:     self._clear()
                 if type(outcome) is Result:
                     self._set(outcome)
                 else:
