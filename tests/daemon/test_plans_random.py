@@ -48,7 +48,8 @@ DROPS = [
     "discard temp", "drop table if exists pg_temp.made", "discard plans",
 ]  # fmt: skip
 SHARED = ["create table if not exists nearer.tt (n text)", "drop table if exists nearer.tt"]
-"""What all clients see: only while nobody has a transaction, which would be waited for."""
+"""What all clients see: only while nobody has a transaction, which would be waited for, or keeps a session, whose plans
+are those of before that, as without the daemon."""
 SETS = [
     "set timezone to 'UTC'", "set timezone to 'America/New_York'", "set datestyle to 'ISO, DMY'", "reset datestyle",
     "set intervalstyle to sql_standard", "reset intervalstyle", "set extra_float_digits to -14",
@@ -226,7 +227,8 @@ def converse(places: Places, seed: int) -> None:
                 pair.close()
                 pairs[who] = Pair(places, database, STARTS[who])
                 continue
-            made = request(chance, number, may_share=not any(other.is_open for other in pairs))
+            may_share = database != "session" and not any(other.holds for other in pairs)
+            made = request(chance, number, may_share=may_share)
             asked.append((who, made))
             direct, client = pair.ask(made)
             assert direct == client, (seed, database, asked, direct, client)
