@@ -64,9 +64,10 @@ pub fn may_set_constants(sql: &str) -> bool {
 pub fn only_sets_reported_constants(sql: &str) -> bool {
     let mut lexer = Lexer::new(sql);
     let is_one = lexer.next().is_some_and(|first| first.is("set") || first.is("reset"));
-    let is_reported = |token: Token<'_>| token.is("time") || CONSTANT_SETTINGS.iter().any(|name| token.is(name));
     let name = lexer.find(|token| !["session", "local"].iter().any(|scope| token.is(scope)));
-    is_one && name.is_some_and(is_reported) && !super::is_several(sql)
+    let is_reported =
+        name.is_some_and(|name| name.is("time") || CONSTANT_SETTINGS.iter().any(|setting| name.is(setting)));
+    is_one && is_reported && !super::is_several(sql)
 }
 
 /// Returns true if a text may be an UPDATE of the view `pg_settings`, whose rule calls `set_config()` (manual,
