@@ -294,7 +294,7 @@ fn a_server_that_types_by_the_value_is_told_the_values_of_most_expressions() {
         "do sleep(?)",
         "with c as (select 5) select timestamp '2020-01-01 00:00:00' - interval ? day",
         "delete from t where a = ? returning ?",
-        "select abs(?) from (select a from t where b = ? limit 3) q",
+        "select abs(?) from (select a from t limit 3) q where b = ?",
         "insert into t select a from s where b = ?",
         "insert into t values ((select max(a) from t), abs(?))",
         "select a from t where a = ? union select b from t where c in (?)",
