@@ -62,7 +62,7 @@ help:
 	@echo "make test-long  the same, each trying twenty times as much, and all of SQLAlchemy's tests: for hours, every night"
 	@echo "make test-live INFORMIX_URL=...  the tests of the Informix driver's behaviour, on a server of your own"
 	@echo "make test-live CUBRID_URL=...    the same of the CUBRID driver"
-	@echo "make test-dialects  all of SQLAlchemy's tests, of which make test runs one class of ten"
+	@echo "make test-dialects  all of SQLAlchemy's tests, of which make test runs one class of ten, and Django's"
 	@echo "make test-engines  the adapters for Spark and Ray on the engines themselves, which it installs into .venv-engines"
 	@echo "make test-free-threaded FREE_THREADED=python3.14t  the tests of threads and tasks, without the global lock"
 	@echo "make lint    ruff, mypy, pyright, stubtest, generated files, docs, workflows, rustfmt, clippy"
@@ -138,7 +138,7 @@ test-live: build $(STAMPS)/lab $(STAMPS)/test
 			$(BIN)/python -m pytest -k cubrid $(LIVE_CUBRID_TESTS) $(TEST_ARGS); \
 	fi
 
-# All of SQLAlchemy's own tests, of which `make test` runs a sample.
+# All of SQLAlchemy's own tests, and of Django's, of which `make test` runs a sample.
 test-dialects: build $(STAMPS)/lab $(STAMPS)/test server
 	@HEADRACE_DIALECTS=all $(BIN)/python -m pytest tests/dialects $(TEST_ARGS)
 

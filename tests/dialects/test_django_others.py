@@ -17,11 +17,8 @@ from headrace.testing import cubrid, informix
 from .own import SAMPLE
 from .test_django import own_tests
 
-APPS = {
-    "cubrid": ("basic", "transactions", "bulk_create", "aggregation", "expressions", "introspection"),
-    "informix": ("basic", "transactions", "bulk_create"),
-}
-REST = {"cubrid": ("queries", "backends", "schema", "migrations"), "informix": ()}
+APPS = ("basic", "transactions", "bulk_create", "aggregation", "expressions", "introspection")
+REST = ("queries", "backends", "schema", "migrations")
 """Those that take half a minute each."""
 
 
@@ -40,17 +37,15 @@ def _of_informix(opened: contextlib.ExitStack) -> dict[str, Any]:
 
 
 @pytest.fixture(scope="module", params=["cubrid", "informix"])
-def served(request: pytest.FixtureRequest) -> Iterator[tuple[str, dict[str, str]]]:
-    """The name of a database, and both of Django's, as its settings are told of them. Its tests drop every table."""
+def databases(request: pytest.FixtureRequest) -> Iterator[dict[str, str]]:
+    """Both of Django's databases, as its settings are told of them. Its tests drop every table."""
     of = {"cubrid": _of_cubrid, "informix": _of_informix}[request.param]
     with contextlib.ExitStack() as opened:
-        variables = {name: json.dumps(of(opened)) for name in ("DJANGO_DATABASE", "DJANGO_OTHER")}
-        yield request.param, variables
+        yield {name: json.dumps(of(opened)) for name in ("DJANGO_DATABASE", "DJANGO_OTHER")}
 
 
 @pytest.mark.slow
-def test_djangos_own_tests(served: tuple[str, dict[str, str]]) -> None:
-    name, variables = served
-    apps = APPS[name] if SAMPLE else APPS[name] + REST[name]
-    said = own_tests(variables["DJANGO_DATABASE"], *apps, DJANGO_OTHER=variables["DJANGO_OTHER"])
+def test_djangos_own_tests(databases: dict[str, str]) -> None:
+    apps = APPS if SAMPLE else APPS + REST
+    said = own_tests(databases["DJANGO_DATABASE"], *apps, DJANGO_OTHER=databases["DJANGO_OTHER"])
     assert "\nOK" in said, said[-6000:]

@@ -80,6 +80,12 @@ class PooledWrapper(BaseDatabaseWrapper):
     def create_cursor(self, name: str | None = None) -> Any:
         return StatementCursor(self.connection.cursor(), self.adapt_value)
 
+    def chunked_cursor(self) -> Any:
+        """Returns a cursor on the server, from which ``QuerySet.iterator()`` fetches rows in blocks."""
+        if self.settings_dict.get("DISABLE_SERVER_SIDE_CURSORS"):
+            return self.cursor()
+        return self._cursor(name="headrace")
+
     def adapt_value(self, value: Any) -> Any:
         """A value as the driver takes it."""
         return value

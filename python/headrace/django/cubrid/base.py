@@ -12,6 +12,7 @@ from django.db.backends.base.client import BaseDatabaseClient
 
 from ... import cubrid
 from ..pooled import PooledWrapper
+from ..statements import StatementCursor
 from .creation import DatabaseCreation
 from .features import DatabaseFeatures
 from .functions import install
@@ -113,10 +114,11 @@ class DatabaseWrapper(PooledWrapper):
             return tuple(map(int, _NUMBER.findall(cursor.fetchone()[0])))
 
     def create_cursor(self, name: str | None = None) -> Any:
-        cursor = super().create_cursor(name)
-        if name:
-            cursor.cursor = self.connection.cursor(stream=True)
-        return cursor
+        if not name:
+            return super().create_cursor(name)
+        # Where every statement is a transaction of its own only a holdable result outlives its statement.
+        cursor = self.connection.cursor(scrollable=True, withhold=self.connection.autocommit)
+        return StatementCursor(cursor, self.adapt_value)
 
     def _savepoint_commit(self, sid: str) -> None:
         # There is no such statement: a savepoint ends with its transaction.

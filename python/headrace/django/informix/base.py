@@ -134,8 +134,7 @@ class DatabaseWrapper(PooledWrapper):
         if not name:
             return super().create_cursor(name)
         # Where every statement is a transaction of its own only a cursor WITH HOLD lives longer than its DECLARE.
-        own = f"headrace_{next(_cursor_numbers)}"
-        cursor = self.connection.cursor(own, withhold=self.connection.autocommit)
+        cursor = self.connection.cursor(f"{name}_{next(_cursor_numbers)}", withhold=self.connection.autocommit)
         return StatementCursor(cursor, self.adapt_value)
 
     # constraints

@@ -27,7 +27,6 @@ class DatabaseFeatures(BaseDatabaseFeatures):
     can_create_inline_fk = False
     can_defer_constraint_checks = True
     can_release_savepoints = True
-    can_rename_index = True
     can_rollback_ddl = True
     has_bulk_insert = False
     has_select_for_update = True
@@ -37,6 +36,7 @@ class DatabaseFeatures(BaseDatabaseFeatures):
     indexes_foreign_keys = False
     order_by_nulls_first = True
     related_fields_match_type = True
+    requires_casted_case_in_updates = True
     requires_literal_defaults = True
     supports_boolean_expr_in_select_clause = False
     supports_collation_on_charfield = False
@@ -59,6 +59,7 @@ class DatabaseFeatures(BaseDatabaseFeatures):
     supports_subqueries_in_group_by = False
     supports_timezones = False
     supports_tuple_lookups = False
+    test_now_utc_template = "CURRENT YEAR TO FRACTION(5)"
     time_cast_precision = 5
     introspected_field_types = {
         **BaseDatabaseFeatures.introspected_field_types,

@@ -9,7 +9,10 @@ import datetime
 import decimal
 from typing import Any, Final
 
+from django.core.exceptions import FieldError
+from django.db import NotSupportedError
 from django.db.models import StdDev, Value, Variance
+from django.db.models.expressions import DurationExpression
 from django.db.models.functions import Now
 
 from ..expressions import written
@@ -33,7 +36,7 @@ def _value(self: Any, compiler: Any, connection: Any) -> tuple[str, Any]:
     if sql == "NULL":
         field = self._output_field_or_none
         declared = field.cast_db_type(connection) if field is not None else None
-        return f"CAST(NULL AS {declared or 'INTEGER'})", params
+        return (f"CAST(NULL AS {declared})" if declared else sql), params
     if sql != "%s" or len(params) != 1:
         return sql, params
     for kind, name in _TYPES:
@@ -47,11 +50,32 @@ def _now(self: Any, compiler: Any, connection: Any) -> tuple[str, Any]:
 
 
 def _spread(self: Any, compiler: Any, connection: Any) -> tuple[str, Any]:
-    """Informix' own aggregates, which are of a population."""
-    name = "STDEV" if isinstance(self, StdDev) else "VARIANCE"
-    return self.as_sql(compiler, connection, function=name)  # type: ignore[no-any-return]
+    """VARIANCE is that of a sample: of all rows it is smaller."""
+    is_deviation = isinstance(self, StdDev)
+    if self.function.endswith("_SAMP"):
+        return self.as_sql(compiler, connection, function="STDEV" if is_deviation else "VARIANCE")  # type: ignore[no-any-return]
+    text = "VARIANCE(%(expressions)s) * (COUNT(%(expressions)s) - 1) / COUNT(%(expressions)s)"
+    sql, params = self.as_sql(compiler, connection, template=f"SQRT({text})" if is_deviation else f"({text})")
+    return sql, (*params, *params, *params)
+
+
+def _duration(self: Any, compiler: Any, connection: Any) -> tuple[str, Any]:
+    """The product of a span of time and a number: a span is a number of microseconds."""
+    kinds = set()
+    parts, values = [], []
+    for side in (self.lhs, self.rhs):
+        try:
+            kinds.add(side.output_field.get_internal_type())
+        except (AttributeError, FieldError):
+            kinds.add("")
+        sql, params = compiler.compile(side)
+        parts.append(sql)
+        values += params
+    if kinds & {"DateField", "DateTimeField", "TimeField"}:
+        raise NotSupportedError("A span of time is a number of microseconds, which Informix adds to no DATETIME.")
+    return f"({connection.ops.combine_expression(self.connector, parts)})", values
 
 
 def install() -> None:
     """Lets these expressions be written for Informix."""
-    written("informix", {Value: _value, Now: _now, StdDev: _spread, Variance: _spread})
+    written("informix", {Value: _value, Now: _now, StdDev: _spread, Variance: _spread, DurationExpression: _duration})

@@ -160,7 +160,8 @@ class DatabaseIntrospection(BaseDatabaseIntrospection):
                 found[name] = constraint([column for column in names if column in words], check=True)
                 continue
             columns = [column for column, _ in own[index][1]]
-            what: dict[str, Any] = {"primary_key": kind == "P", "unique": kind in "PU"}
+            what: dict[str, Any] = {"primary_key": kind == "P", "unique": kind in "PU", "type": Index.suffix}
+            what["orders"] = ["ASC"] * len(columns)
             if kind == "R":
                 table, referred = references[key]
                 what["foreign_key"] = (table, referred[0])

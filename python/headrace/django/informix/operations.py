@@ -174,10 +174,6 @@ class DatabaseOperations(ZonelessOperations):
         """Returns the beginning of an hour, minute or second."""
         return f"EXTEND(EXTEND({sql}, HOUR TO {lookup_type.upper()}), HOUR TO FRACTION(5))", params
 
-    def combine_duration_expression(self, connector: str, sub_expressions: list[str]) -> str:
-        """Raises NotSupportedError."""
-        raise NotSupportedError("A span of time is a number of microseconds, which Informix adds to no DATETIME.")
-
     def subtract_temporals(self, internal_type: str, lhs: Any, rhs: Any) -> tuple[str, Any]:
         """Raises NotSupportedError."""
         raise NotSupportedError("The difference of two DATETIMEs is an INTERVAL, of which Informix makes no number.")

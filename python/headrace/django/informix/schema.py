@@ -9,6 +9,7 @@ import datetime
 from typing import Any
 
 from django.db.backends.base.schema import BaseDatabaseSchemaEditor
+from django.db.models import Value
 
 
 class DatabaseSchemaEditor(BaseDatabaseSchemaEditor):
@@ -29,12 +30,10 @@ class DatabaseSchemaEditor(BaseDatabaseSchemaEditor):
     sql_delete_column = "ALTER TABLE %(table)s DROP %(column)s"
     sql_rename_column = "RENAME COLUMN %(table)s.%(old_column)s TO %(new_column)s"
     sql_alter_column_type = "MODIFY (%(column)s %(type)s%(collation)s)"
-    sql_alter_column_default = "MODIFY (%(column)s %(type)s DEFAULT %(default)s)"
-    sql_alter_column_no_default = "MODIFY (%(column)s %(type)s)"
+    sql_alter_column_no_default = "MODIFY (%(column)s)"
     sql_alter_column_no_default_null = sql_alter_column_no_default
     sql_create_index = "CREATE INDEX %(name)s ON %(table)s (%(columns)s)%(extra)s"
     sql_create_unique_index = "CREATE UNIQUE INDEX %(name)s ON %(table)s (%(columns)s)"
-    sql_rename_index = "RENAME INDEX %(old_name)s TO %(new_name)s"
 
     def quote_value(self, value: Any) -> str:
         """Returns a value as a literal."""
@@ -48,8 +47,6 @@ class DatabaseSchemaEditor(BaseDatabaseSchemaEditor):
             return f"'{value:%m/%d/%Y}'"
         if isinstance(value, datetime.time):
             return f"DATETIME({value.strftime('%H:%M:%S.%f')[:-1]}) HOUR TO FRACTION(5)"
-        if isinstance(value, (bytes, bytearray, memoryview)):
-            return f"'{bytes(value).hex()}'"
         if isinstance(value, str):
             return "'" + value.replace("'", "''") + "'"
         return str(value)
@@ -57,6 +54,33 @@ class DatabaseSchemaEditor(BaseDatabaseSchemaEditor):
     def prepare_default(self, value: Any) -> str:
         """Returns a default as a literal."""
         return self.quote_value(value)
+
+    def db_default_sql(self, field: Any) -> tuple[str, list[Any]]:
+        """Returns a default, which is a literal if it is a value."""
+        default = field._db_default_expression
+        return (
+            (self.prepare_default(default.value), []) if isinstance(default, Value) else super().db_default_sql(field)
+        )
+
+    def _alter_column_default_sql(
+        self, model: Any, old_field: Any, new_field: Any, drop: bool = False
+    ) -> tuple[str, list[Any]]:
+        text = new_field.db_parameters(connection=self.connection)["type"]
+        if not drop:
+            text += f" DEFAULT {self.prepare_default(self.effective_default(new_field))}"
+        # A column that is about to refuse NULL has rows with one yet, which the default replaces.
+        is_null = new_field.null or (not drop and old_field is not None and old_field.null)
+        return f"MODIFY ({self.quote_name(new_field.column)} {text}{'' if is_null else ' NOT NULL'})", []
+
+    def _alter_column_database_default_sql(
+        self, model: Any, old_field: Any, new_field: Any, drop: bool = False
+    ) -> tuple[str, list[Any]]:
+        text = self._with_rest(new_field, new_field.db_parameters(connection=self.connection)["type"], old_field.null)
+        return f"MODIFY ({self.quote_name(new_field.column)} {text})", []
+
+    def skip_default(self, field: Any) -> bool:
+        """Returns true for a BYTE, which has no literal."""
+        return bool(field.get_internal_type() == "BinaryField")
 
     def _with_rest(self, field: Any, new_type: str, is_null: bool) -> str:
         """A type and what MODIFY would take from the column otherwise."""
@@ -80,4 +104,9 @@ class DatabaseSchemaEditor(BaseDatabaseSchemaEditor):
     def _field_should_be_indexed(self, model: Any, field: Any) -> bool:
         # A foreign key has an index.
         is_key = bool(field.remote_field) and getattr(field, "db_constraint", False)
-        return not is_key and bool(super()._field_should_be_indexed(model, field))
+        # The text of a TextField is too long for an index.
+        return (
+            not is_key
+            and field.get_internal_type() != "TextField"
+            and bool(super()._field_should_be_indexed(model, field))
+        )
