@@ -7,6 +7,7 @@ import enum
 from collections.abc import Callable
 from typing import Any
 
+import pyarrow
 import pytest
 
 from headrace import errors
@@ -17,7 +18,8 @@ TYPES = (
     "create domain d as int; create domain d2 as d; create type mood as enum ('happy', 'AAAA'); "
     "create domain label as text; create type inner_pair as (a d, b mood); "
     "create type pair as (a inner_pair, b label[]); create type spans as range (subtype = d); "
-    "create domain few as d[]; create domain some_pair as inner_pair"
+    "create domain few as d[]; create domain some_pair as inner_pair; "
+    "create type found as (n int, t tsvector, l label[]); create domain words as tsvector"
 )
 LETTERS = 0x41414141
 """A number whose bytes are letters."""
@@ -79,6 +81,15 @@ WAYS: dict[str, Callable[[Any, str], Any]] = {
     "pipeline": pipeline,
     "batch": batch,
 }
+TEXTS: dict[str, tuple[str, Any]] = {
+    "a text of its own": ("select row('a:1'::tsvector, '0/1'::pg_lsn, 1)", ("'a':1", "0/1", 1)),
+    "an array": ("select row(array['a:1', null]::tsvector[])", (["'a':1", None],)),
+    "a composite": ("select row(row(1, 'a:1', array['AAAA'])::found)", ((1, "'a':1", ["AAAA"]),)),
+    "in a record in an array": ("select array[row(row('(0,1)'::tid), 1)]", [(("(0,1)",), 1)]),
+    "a name of the catalogue": ("select row('pg_class'::regclass, 'int4'::regtype)", ("pg_class", "integer")),
+    "a domain": ("select row('a:1'::words)", ("'a':1",)),
+}
+"""Types that have no binary form here, and are text."""
 
 
 @pytest.fixture
@@ -100,6 +111,27 @@ def test_a_type_met_first_in_a_record_has_its_value(connect: Connect, types: str
                 if found != expected:
                     wrong.append((name, options, attempt, found))
     assert wrong == []
+
+
+@pytest.mark.parametrize("case", TEXTS)
+def test_what_is_read_only_as_text_is_that_in_a_record_too(connect: Connect, types: str, case: str) -> None:
+    sql, expected = TEXTS[case]
+    for name, way in WAYS.items():
+        conn = connect(options=types, autocommit=True)
+        for _ in range(2):
+            assert way(conn, sql) == expected, name
+
+
+def test_many_values_that_are_text_are_asked_for_in_parts(connect: Connect, types: str) -> None:
+    conn = connect(options=types)
+    sql = "select row(repeat('x' || n % 9000 || ' ', n % 40 + 1)::tsvector, n) from generate_series(1, 12000) n"
+    found = conn.fetch(sql)
+    assert found == [((f"'x{n % 9000}'", n),) for n in range(1, 12001)]
+    large = "select row((select string_agg('w' || m, ' ') from generate_series(n, n + 100000) m)::tsvector) from "
+    assert [len(row[0][0]) > 800_000 for row in conn.fetch(f"{large} generate_series(1, 3) n")] == [True] * 3
+    oid = 23
+    conn.register_adapters(loaders={oid: lambda data: ("text", data)})
+    assert conn.fetchval("select row(5, 'a:1'::tsvector)") == (("text", b"5"), "'a':1")
 
 
 @pytest.mark.parametrize("case", CASES)
@@ -141,6 +173,16 @@ def test_records_of_one_result_may_have_different_types(connect: Connect, types:
         # The types are forgotten.
         conn.execute("create temporary table if not exists other (n int)")
         conn.execute("drop table other")
+    # What was fetched ahead is of types that are known, and stays behind.
+    for rare in ("row(1::d)", "row('a:1'::tsvector, 1::d)", "row(row(row(1::d), null::mood)::record, 'a:1'::tsvector)"):
+        mixed = f"select n, case when n % 7000 = 5 then {rare} else row(n) end as r from many order by n"
+        for size in (100, 1024, 3000):
+            batches = list(conn.stream_arrow(mixed, batch_rows=size))
+            found = [n for batch in batches for n in pyarrow.record_batch(batch).column(0).to_pylist()]
+            assert found == list(range(1, 20001)), (rare, size)
+            assert [row[0] for row in conn.stream(mixed)] == found
+            conn.execute("create temporary table if not exists other (n int)")
+            conn.execute("drop table other")
     table = conn.fetch_arrow_table(sql)
     assert table.column(0).to_pylist() == [n for n, _ in wanted]
     assert table.column(1).to_pylist()[18998:] == [*[f"({n})" for n in range(18999, 19999)], "(AAAA)", "(20000)"]

@@ -296,6 +296,12 @@ impl<R: Pending> Queue<R> {
         self.requests.insert(self.started, request);
     }
 
+    /// The same after the first of those that wait and that `goes_first` holds for.
+    pub fn put_back_after(&mut self, request: R, goes_first: impl Fn(&R) -> bool) {
+        let first = self.requests.iter().skip(self.started).take_while(|waiting| goes_first(waiting)).count();
+        self.requests.insert(self.started + first, request);
+    }
+
     /// Starts no further request before every pause was ended.
     pub fn pause(&mut self) {
         self.pauses += 1;

@@ -33,6 +33,10 @@ pub const UNSTEADY_STATEMENTS: usize = 256;
 pub const BATCH_STATEMENTS: usize = 32;
 /// Parameters of a statement to PostgreSQL: its messages count them in 16 bits.
 pub const PARAMETERS: usize = u16::MAX as usize;
+/// Parts of records of which PostgreSQL is asked at once to make text, as they have no binary form here.
+pub const PARTS: usize = 4096;
+/// Bytes of such parts; a larger one is sent alone.
+pub const PARTS_BYTES: usize = 1024 * 1024;
 /// Dimensions of a `vector` or `halfvec` of pgvector (`VECTOR_MAX_DIM` in its `vector.h`).
 pub const VECTOR_DIMENSIONS: usize = 16_000;
 /// Notifications kept per connection until they are read; beyond this the oldest are dropped and counted.

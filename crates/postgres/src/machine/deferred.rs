@@ -11,14 +11,15 @@ use super::answer::Answer;
 use super::pending::{Failure, PendingRequest, Stage};
 use super::request::Request;
 use super::run::DataRows;
-use super::stage::RequestEvent;
+use super::stage::{CatalogueRow, RequestEvent};
 use super::statement::Columns;
 use super::work::Work;
 use super::{Machine, PgHandler};
+use crate::limits;
 use crate::messages::backend::{self, Field, header};
 use crate::messages::frontend;
 use crate::messages::tag::backend as tag;
-use crate::types::{self, Decoder, Oid, TypeRegistry, oid};
+use crate::types::{self, Decoder, Inside, Oid, Texts, TypeRegistry, oid};
 use headrace_core::protocol::Summary;
 use headrace_core::{Fatal, Mismatch, Room, Session, WriteBuffer};
 use std::collections::VecDeque;
@@ -35,6 +36,14 @@ pub(super) struct Deferred {
     oids: Vec<Oid>,
     /// Those that values contain.
     inside: Vec<Oid>,
+    /// The types of columns have been looked up.
+    is_looked_up: bool,
+    /// It is a part of a portal's rows, which come in order.
+    is_fetched: bool,
+    /// Parts of values that are read only as text, of which the server is asked to make text next, or was asked.
+    parts: Vec<(Oid, Vec<u8>)>,
+    /// What it has made of others.
+    texts: Arc<Texts>,
 }
 
 /// The registry when a result came.
@@ -68,38 +77,84 @@ impl Deferred {
         }
     }
 
-    /// Adds the types that the values of the rows contain, and that are not known, to those that are looked up; returns
-    /// true if there are any that were not among them.
-    fn add_unknown_inside(&mut self, registry: &TypeRegistry) -> bool {
-        let (mut rest, mut found) = (&self.messages[..], Vec::new());
+    /// Finds out what has to be asked next about what the values of the rows contain; returns true if there is anything.
+    fn find_unknown(&mut self, registry: &TypeRegistry) -> bool {
+        let mut registry = registry.clone();
+        registry.set_texts(self.texts.clone());
+        let (mut rest, mut found) = (&self.messages[..], Inside::default());
         let mut results = self.results.iter();
         let mut columns = None;
         while let Ok(Some((tag, total))) = header(rest) {
             let (message, after) = rest.split_at(total);
             match (tag, &columns) {
                 (tag::ROW_DESCRIPTION, _) => {
-                    columns = results.next().map(|known| Columns::as_sent(registry, known.fields.clone()));
+                    columns = results.next().map(|known| Columns::as_sent(&registry, known.fields.clone()));
                 }
-                (tag::DATA_ROW, Some(columns)) => columns.unknown_inside(registry, &message[5..], &mut found),
+                (tag::DATA_ROW, Some(columns)) => columns.find_unknown(&registry, &message[5..], &mut found),
                 _ => {}
             }
             rest = after;
         }
-        found.retain(|oid| !self.oids.contains(oid) && !self.inside.contains(oid));
-        found.sort_unstable();
-        found.dedup();
-        self.inside.extend(&found);
-        !found.is_empty()
+        let Inside { mut types, mut parts } = found;
+        types.retain(|oid| !self.oids.contains(oid) && !self.inside.contains(oid));
+        types.sort_unstable();
+        types.dedup();
+        self.inside.extend(&types);
+        if types.is_empty() && (self.is_looked_up || self.oids.is_empty()) {
+            parts.sort_unstable();
+            parts.dedup();
+            let mut bytes = 0;
+            let fits = |part: &&(Oid, Vec<u8>)| {
+                bytes += part.1.len();
+                bytes <= limits::PARTS_BYTES
+            };
+            let fitting = parts.iter().take(limits::PARTS).take_while(fits).count();
+            // One that is larger goes alone.
+            parts.truncate(fitting.max(1));
+            self.parts = parts;
+        }
+        !types.is_empty() || !self.parts.is_empty()
     }
 
-    /// The query for its types. A composite type that was altered since the transaction's snapshot matters only to values
-    /// in text form: those in binary form contain the types that they have.
-    fn query(&mut self) -> String {
-        // Another request may have looked up what values contain: no type has the number 0.
-        let mut oids = [&[oid::UNSPECIFIED][..], &self.oids, &self.inside].concat();
-        oids.sort_unstable();
-        oids.dedup();
-        if self.oids.is_empty() { types::introspection_query(&oids) } else { types::introspection_query_after(&oids) }
+    /// Sends the question. A composite type that was altered since the transaction's snapshot matters only to values in
+    /// text form: those in binary form contain the types that they have.
+    fn ask(&self, out: &mut Vec<u8>) {
+        if self.parts.is_empty() {
+            // Another request may have looked up what values contain: no type has the number 0.
+            let mut oids = [&[oid::UNSPECIFIED][..], &self.oids, &self.inside].concat();
+            oids.sort_unstable();
+            oids.dedup();
+            let is_after = !self.oids.is_empty();
+            let query =
+                if is_after { types::introspection_query_after(&oids) } else { types::introspection_query(&oids) };
+            frontend::parse(out, "", &query, &[]);
+            frontend::bind_empty(out, "", "");
+        } else {
+            let rows: Vec<String> = (1..=self.parts.len()).map(|n| format!("(${n}::pg_catalog.text)")).collect();
+            let oids: Vec<Oid> = self.parts.iter().map(|(oid, _)| *oid).collect();
+            let mut values = Vec::new();
+            for (_, part) in &self.parts {
+                values.extend_from_slice(&(part.len() as u32).to_be_bytes());
+                values.extend_from_slice(part);
+            }
+            frontend::parse(out, "", &format!("VALUES {}", rows.join(",")), &oids);
+            frontend::bind_encoded(out, "", &vec![1; oids.len()], &values);
+        }
+        frontend::execute(out, "", 0);
+    }
+
+    /// The server has made text of parts of values.
+    fn take_texts(&mut self, rows: Vec<CatalogueRow>) -> Result<(), Fatal> {
+        let parts = std::mem::take(&mut self.parts);
+        if rows.len() != parts.len() {
+            return Err(Fatal::peer("the server made text of another number of values"));
+        }
+        let texts = Arc::make_mut(&mut self.texts);
+        for ((oid, part), row) in parts.into_iter().zip(rows) {
+            let text = row.into_iter().next().flatten().unwrap_or_default();
+            texts.entry(oid).or_default().insert(part, text.into_bytes());
+        }
+        Ok(())
     }
 }
 
@@ -140,6 +195,7 @@ impl<H: PgHandler> Machine<H> {
             return Ok(());
         }
         let deferred = deferred.get_or_insert_default();
+        deferred.is_fetched = matches!(pending.request, Request::Fetch { .. });
         deferred.describe(columns, self.registry.clone(), self.counted.alterations);
         if let Some(known) = deferred.results.back_mut() {
             known.is_begun = is_inside && *rows > 0;
@@ -188,7 +244,35 @@ impl<H: PgHandler> Machine<H> {
             };
         }
         pending.go(RequestEvent::ResultsDeferred, Stage::Queued);
-        self.queue.put_back(pending);
+        self.queue.put_back_after(pending, |waiting| matches!(waiting.request, Request::LookUp { .. }));
+        self.defer_fetches();
+    }
+
+    /// What was fetched ahead of a portal waits for the rows before it.
+    fn defer_fetches(&mut self) {
+        let (registry, alterations) = (&self.registry, self.counted.alterations);
+        for at in 0..self.queue.started() {
+            let PendingRequest { request: Request::Fetch { .. }, answer, slot, .. } = &mut self.queue[at] else {
+                continue;
+            };
+            let Answer { columns: Some(columns), deferred: deferred @ None, rows: 0, results: 0, .. } = answer else {
+                continue;
+            };
+            if slot.handler.is_some() && (columns.names_types() || !columns.unsure.is_empty()) {
+                let deferred = deferred.insert(Box::default());
+                deferred.is_fetched = true;
+                deferred.describe(columns, registry.clone(), alterations);
+            }
+        }
+    }
+
+    /// Returns true if the first request is a part of a portal's rows, and parts before it are still looked up.
+    fn is_behind(&self) -> bool {
+        let Some(PendingRequest { slot, work: Work::Decode(deferred), .. }) = self.queue.first() else { return false };
+        let is_before = |other: &PendingRequest<H>| {
+            matches!(other.request, Request::LookUp { .. }) && other.slot.id < slot.id && other.slot.lane == slot.lane
+        };
+        deferred.is_fetched && self.queue.iter().any(is_before)
     }
 
     /// Sends the query for the types of the request `at`.
@@ -197,11 +281,12 @@ impl<H: PgHandler> Machine<H> {
         let PendingRequest { request, work: Work::Decode(deferred) | Work::Check(deferred), .. } = pending else {
             return;
         };
-        deferred.add_unknown_inside(&self.registry);
+        // What was asked, and skipped, is asked again.
+        if !deferred.is_looked_up && deferred.inside.is_empty() && deferred.parts.is_empty() {
+            deferred.find_unknown(&self.registry);
+        }
         let out = write_buffer.tail();
-        frontend::parse(out, "", &deferred.query(), &[]);
-        frontend::bind_empty(out, "", "");
-        frontend::execute(out, "", 0);
+        deferred.ask(out);
         if request.syncs() {
             frontend::sync(out);
         } else {
@@ -216,6 +301,13 @@ impl<H: PgHandler> Machine<H> {
     pub(super) fn types_are_known(&mut self, cx: H::Context<'_>) -> Result<(), Fatal> {
         let pending = self.front("CommandComplete")?;
         let Stage::LookingUp { rows } = pending.go(RequestEvent::CatalogueRead, Stage::Sent) else { return Ok(()) };
+        if let Work::Decode(deferred) = &mut pending.work {
+            deferred.is_looked_up = true;
+            if !deferred.parts.is_empty() {
+                deferred.take_texts(rows)?;
+                return self.decode_or_ask(cx);
+            }
+        }
         if let Some(row) = rows.iter().find(|row| row.get(2).is_some_and(|kind| kind.as_deref() == Some("x"))) {
             let name = row.get(1).and_then(|name| name.as_deref()).unwrap_or_default();
             let why = format!(
@@ -242,25 +334,24 @@ impl<H: PgHandler> Machine<H> {
             }
             pending.work = Work::Nothing;
         }
-        if self.is_more_inside()? {
-            return self.after_result(cx);
-        }
-        self.decode_deferred(cx)?;
-        self.after_result(cx)
+        self.decode_or_ask(cx)
     }
 
-    /// Returns true if values of the first request contain types that are not known, now that their own are: they are
-    /// looked up next.
-    fn is_more_inside(&mut self) -> Result<bool, Fatal> {
+    /// Decodes the deferred messages of the first request, unless values contain more that cannot be read yet, now that
+    /// their own types are known.
+    fn decode_or_ask(&mut self, cx: H::Context<'_>) -> Result<(), Fatal> {
         let registry = self.registry.clone();
+        let is_behind = self.is_behind();
         let PendingRequest { work, answer, .. } = self.front("CommandComplete")?;
-        let Work::Decode(deferred) = work else { return Ok(false) };
-        if !deferred.add_unknown_inside(&registry) {
-            return Ok(false);
+        if let Work::Decode(deferred) = work
+            && (deferred.find_unknown(&registry) || is_behind)
+        {
+            answer.deferred = Some(std::mem::take(deferred));
+            *work = Work::Nothing;
+        } else {
+            self.decode_deferred(cx)?;
         }
-        answer.deferred = Some(std::mem::take(deferred));
-        *work = Work::Nothing;
-        Ok(true)
+        self.after_result(cx)
     }
 
     /// Decodes the deferred messages of the first request.
@@ -269,6 +360,7 @@ impl<H: PgHandler> Machine<H> {
         let alterations = self.counted.alterations;
         let pending = self.front("CommandComplete")?;
         let Work::Decode(mut deferred) = std::mem::replace(&mut pending.work, Work::Nothing) else { return Ok(()) };
+        registry.set_texts(std::mem::take(&mut deferred.texts));
         let id = pending.slot.id;
         let Some(handler) = &mut pending.slot.handler else { return Ok(()) };
         let (mut rest, mut columns) = (&deferred.messages[..], None);

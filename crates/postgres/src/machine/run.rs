@@ -3,7 +3,7 @@
 use super::statement::Columns;
 use crate::messages::backend::header;
 use crate::messages::tag::backend as tag;
-use crate::types::{TypeRegistry, decode_row, find_cells};
+use crate::types::{Inside, TypeRegistry, decode_row, find_cells};
 use headrace_core::run::{ColumnSink, Grid, Run};
 use headrace_core::{Fatal, Sink};
 
@@ -38,13 +38,13 @@ impl<'a> DataRows<'a> {
         Ok(())
     }
 
-    /// Returns true if values of the rows contain types that are not known.
+    /// Returns true if values of the rows contain what cannot be read yet.
     pub(super) fn has_unknown_inside(mut self, registry: &TypeRegistry) -> Result<bool, Fatal> {
-        let mut found = Vec::new();
+        let mut found = Inside::default();
         while found.is_empty()
             && let Some(body) = self.next()?
         {
-            self.columns.unknown_inside(registry, body, &mut found);
+            self.columns.find_unknown(registry, body, &mut found);
         }
         Ok(!found.is_empty())
     }

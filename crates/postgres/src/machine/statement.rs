@@ -2,7 +2,7 @@
 
 use crate::messages::backend::Field;
 use crate::sql::{begins_with, may_set_constants, updates_settings};
-use crate::types::{self, Decoder, Encoder, Format, Oid, TypeRegistry};
+use crate::types::{self, Decoder, Encoder, Format, Inside, Oid, TypeRegistry};
 use headrace_core::{Column, Described, Epoch, Prepared};
 use std::borrow::{Borrow, Cow};
 use std::hash::{Hash, Hasher};
@@ -150,17 +150,18 @@ impl Columns {
         self.naming.is_some()
     }
 
-    /// Adds the types to `found` that the values of a row, the body of a DataRow, contain and that are not known.
-    pub(super) fn unknown_inside(&self, registry: &TypeRegistry, body: &[u8], found: &mut Vec<Oid>) {
+    /// Adds to `found` what the values of a row, the body of a DataRow, contain that cannot be read yet.
+    pub(super) fn find_unknown(&self, registry: &TypeRegistry, body: &[u8], found: &mut Inside) {
         if let Some(naming) = &self.naming {
-            registry.unknown_in_row(&naming.columns, body, found);
+            registry.find_unknown_in_row(&naming.columns, body, found);
         }
     }
 
     /// The same columns with the types that are known now, if their decoders know others.
     pub(super) fn renewed(&self, registry: &TypeRegistry) -> Option<Self> {
         let is_outdated = self.naming.as_ref().is_some_and(|naming| !naming.registry.is_as(registry));
-        is_outdated.then(|| Self::as_sent(registry, self.fields.clone()))
+        // Whether results of them are deferred is decided at their first row.
+        is_outdated.then(|| Self { unsure: self.unsure.clone(), ..Self::as_sent(registry, self.fields.clone()) })
     }
 
     /// The same as [`Self::formats`], with a code for each column: the server refuses them, before it executes anything,

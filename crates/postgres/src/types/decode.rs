@@ -178,6 +178,19 @@ impl Decoder {
         })
     }
 
+    /// The decoder of an attribute that is preceded by the OID of its type, and came in binary form whatever it is.
+    pub(super) fn named(registry: &TypeRegistry, oid: Oid, depth: usize) -> Option<Self> {
+        Self::binary(registry, oid, depth).or_else(|| match registry.kind(oid) {
+            // For these types the two forms are the same.
+            TypeKind::Enum | TypeKind::Scalar(Scalar::Text | Scalar::Json)
+                if depth <= limits::NESTING && registry.custom(oid) == Some(false) =>
+            {
+                Some(Self::text(registry, oid, depth))
+            }
+            _ => None,
+        })
+    }
+
     /// The decoder of a type that came as text.
     pub fn new_text(registry: &TypeRegistry, oid: Oid, _modifier: i32) -> Self {
         Self::text(registry, oid, 0)
@@ -343,14 +356,11 @@ impl Decoder {
 /// A value that is preceded by the OID of its type.
 fn named_by_itself<S: Sink>(registry: &TypeRegistry, oid: Oid, value: Option<&[u8]>, depth: usize, sink: &mut S) {
     let Some(value) = value else { return sink.null() };
-    if let Some(decoder) = Decoder::binary(registry, oid, depth) {
+    if let Some(decoder) = Decoder::named(registry, oid, depth) {
         return decoder.decode(value, sink);
     }
-    if registry.custom(oid) == Some(false)
-        && let TypeKind::Enum | TypeKind::Scalar(Scalar::Text | Scalar::Json) = registry.kind(oid)
-    {
-        // For these types the two forms are the same.
-        return sink.custom(oid, false, value);
+    if let Some(text) = registry.text_of(oid, value) {
+        return Decoder::new_text(registry, oid, -1).decode(text, sink);
     }
     if depth > limits::NESTING {
         return sink.invalid(&format!("records are nested deeper than {}", limits::NESTING));

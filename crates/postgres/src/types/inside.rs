@@ -1,13 +1,36 @@
 //! The types of the parts of a value: in binary form a record, a composite value and an array contain their numbers.
 //!
 //! No description of a result has them. So values that contain numbers of types are searched before they are decoded, and
-//! types that are not known are looked up first.
+//! types that are not known are looked up first, and the server makes text of parts that are read only as text.
 
 use super::builtin::Scalar;
-use super::decode::{attributes, elements, sized, split_u32};
+use super::decode::{Decoder, attributes, elements, sized, split_u32};
 use super::registry::{FIRST_USER_OID, TypeKind, TypeRegistry};
 use super::{Oid, oid};
 use crate::limits;
+use std::collections::HashMap;
+
+/// What values contain that cannot be read yet.
+#[derive(Debug, Default)]
+pub struct Inside {
+    /// Types that are not known.
+    pub types: Vec<Oid>,
+    /// Parts of known types that are read only as text, each with its type.
+    pub parts: Vec<(Oid, Vec<u8>)>,
+}
+
+impl Inside {
+    /// Returns true if there is nothing.
+    pub fn is_empty(&self) -> bool {
+        self.types.is_empty() && self.parts.is_empty()
+    }
+}
+
+/// The texts that the server has made of such parts, by type and binary form.
+pub type Texts = HashMap<Oid, HashMap<Vec<u8>, Vec<u8>>>;
+
+/// Built-in types of which the server makes no value from their binary form: pg_node_tree, and statistics.
+const NEVER_READ: [Oid; 6] = [194, 3361, 3402, 4600, 4601, 5017];
 
 impl TypeRegistry {
     /// Returns true if values of this type contain the numbers of types that its definition does not determine, or that
@@ -25,13 +48,13 @@ impl TypeRegistry {
         false
     }
 
-    /// Adds the types to `found` that a value of this type contains, in binary form, and that are not known.
-    pub fn unknown_inside(&self, oid: Oid, body: &[u8], found: &mut Vec<Oid>) {
+    /// Adds to `found` what a value of this type, in binary form, contains that cannot be read yet.
+    pub fn find_unknown(&self, oid: Oid, body: &[u8], found: &mut Inside) {
         self.search(oid, body, found, 0);
     }
 
     /// The same of columns of a row, the body of a DataRow: of the number of each, in order, and its type.
-    pub fn unknown_in_row(&self, columns: &[(usize, Oid)], body: &[u8], found: &mut Vec<Oid>) {
+    pub fn find_unknown_in_row(&self, columns: &[(usize, Oid)], body: &[u8], found: &mut Inside) {
         let Some((_, mut rest)) = body.split_first_chunk::<2>() else { return };
         let mut at = 0;
         for (number, oid) in columns {
@@ -39,7 +62,7 @@ impl TypeRegistry {
                 if at == *number
                     && let Some(value) = value
                 {
-                    self.unknown_inside(*oid, value, found);
+                    self.find_unknown(*oid, value, found);
                 }
                 rest = after;
                 at += 1;
@@ -48,7 +71,7 @@ impl TypeRegistry {
     }
 
     /// `None` at what cannot be read, which the decoder refuses.
-    fn search(&self, oid: Oid, body: &[u8], found: &mut Vec<Oid>, depth: usize) -> Option<()> {
+    fn search(&self, oid: Oid, body: &[u8], found: &mut Inside, depth: usize) -> Option<()> {
         if oid < FIRST_USER_OID && !matches!(oid, oid::RECORD | oid::RECORD_ARRAY) {
             return Some(());
         }
@@ -56,7 +79,7 @@ impl TypeRegistry {
             return None;
         }
         if !self.knows(oid) {
-            found.push(oid);
+            found.types.push(oid);
             return Some(());
         }
         if self.custom(oid).is_some() {
@@ -65,7 +88,7 @@ impl TypeRegistry {
         match self.kind(oid) {
             TypeKind::Scalar(Scalar::Record) | TypeKind::Composite { .. } => {
                 for (oid, value) in attributes(body)? {
-                    self.search_in(oid, value, found, depth);
+                    self.search_attribute(oid, value, found, depth);
                 }
             }
             TypeKind::Domain { base, .. } => return self.search(base, body, found, depth + 1),
@@ -102,7 +125,17 @@ impl TypeRegistry {
         Some(())
     }
 
-    fn search_in(&self, oid: Oid, value: Option<&[u8]>, found: &mut Vec<Oid>, depth: usize) {
+    /// An attribute has the type that its number says, whatever the type of the whole is.
+    fn search_attribute(&self, oid: Oid, value: Option<&[u8]>, found: &mut Inside, depth: usize) {
+        let Some(value) = value else { return };
+        if depth >= limits::NESTING || !self.knows(oid) || Decoder::named(self, oid, depth + 1).is_some() {
+            self.search_in(oid, Some(value), found, depth);
+        } else if self.text_of(oid, value).is_none() && !NEVER_READ.contains(&oid) {
+            found.parts.push((oid, value.to_vec()));
+        }
+    }
+
+    fn search_in(&self, oid: Oid, value: Option<&[u8]>, found: &mut Inside, depth: usize) {
         if let Some(value) = value {
             self.search(oid, value, found, depth + 1);
         }

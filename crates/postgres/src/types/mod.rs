@@ -30,6 +30,7 @@ pub use copy_text::{decode_text_line, encode_text_row};
 pub use decode::{Decoder, decode_row, find_cells};
 pub use encode::Encoder;
 pub use hint::{hint, hint_of, time_hint};
+pub use inside::{Inside, Texts};
 pub use introspect::{introspection_query, introspection_query_after};
 pub use registry::{TypeKind, TypeRegistry, UserType};
 pub use sql_literal::write_literal;

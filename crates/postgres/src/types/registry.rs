@@ -1,6 +1,7 @@
 //! The types of a connection: the built-in ones, and those that were looked up.
 
 use super::builtin::{self, Scalar};
+use super::inside::Texts;
 use super::text::DateOrder;
 use super::{Oid, extension, oid};
 use crate::limits;
@@ -88,6 +89,8 @@ pub struct TypeRegistry {
     requested: Arc<HashSet<Oid>>,
     /// The delimiter of the elements of an array in text form, by array type, if it is not a comma.
     separators: Arc<HashMap<Oid, u8>>,
+    /// What the server has made of values that are read only as text.
+    texts: Arc<Texts>,
     /// Set if a value shows that the structure of a type has changed.
     stale: Arc<AtomicBool>,
     /// The values of extensions that are not text are received as the text that the server shows.
@@ -192,6 +195,16 @@ impl TypeRegistry {
                 TypeKind::Composite { fields } => fields.iter().all(|field| inner(field.oid)),
                 kind => kind.inner().is_none_or(inner),
             }
+    }
+
+    /// Takes the texts that the server has made of values.
+    pub fn set_texts(&mut self, texts: Arc<Texts>) {
+        self.texts = texts;
+    }
+
+    /// The text that the server has made of this value.
+    pub fn text_of(&self, oid: Oid, value: &[u8]) -> Option<&[u8]> {
+        self.texts.get(&oid)?.get(value).map(Vec::as_slice)
     }
 
     /// Records that these types were requested, so that an unknown one is not requested repeatedly.

@@ -34,10 +34,14 @@ fn asks() -> (Conversation, headrace_testkit::Shared) {
 
 /// The catalogue's answer that a domain is one of `base`.
 fn domain(oid: u32, base: u32) -> Vec<u8> {
+    [answer(oid, base), ready(b'I')].concat()
+}
+
+fn answer(oid: u32, base: u32) -> Vec<u8> {
     let parsed = [msg(backend::PARSE_COMPLETE, b""), msg(backend::BIND_COMPLETE, b"")].concat();
     let (oid, base) = (oid.to_string(), base.to_string());
     let row = data_row(&[Some(oid.as_bytes()), Some(b"d"), Some(b"d"), Some(base.as_bytes()), Some(b"-1"), Some(b",")]);
-    [parsed, row, completed("SELECT 1"), ready(b'I')].concat()
+    [parsed, row, completed("SELECT 1")].concat()
 }
 
 #[test]
@@ -96,4 +100,19 @@ pub fn what_was_looked_up_once_is_known_to_the_same_statement() {
         data_row(&[Some(&record(DOMAIN))]),
     ]);
     assert_eq!(received.get().lines(), [LETTERS]);
+}
+
+#[test]
+pub fn what_is_read_only_as_text_is_made_text_by_the_server() {
+    const PG_LSN: u32 = 3220;
+    let (mut session, received) = asks();
+    let rows = [data_row(&[Some(&record(PG_LSN))]), data_row(&[Some(&nested(&record(PG_LSN)))])].concat();
+    session.feed_messages(&[rows, completed("SELECT 2"), ready(b'I')]);
+    assert_eq!(received.get().rows.len(), 0, "they are deferred");
+    assert_eq!(session.sent(), ["Parse", "Bind", "Execute", "Sync"]);
+    let parsed = [msg(backend::PARSE_COMPLETE, b""), msg(backend::BIND_COMPLETE, b"")].concat();
+    session.feed_messages(&[parsed, data_row(&[Some(b"0/1")]), completed("SELECT 1"), ready(b'I')]);
+    let line = "record { type_id: 0 } 1|0/1|end".to_owned();
+    let nested = format!("record {{ type_id: 0 }} 1|{line}|end");
+    assert_eq!((received.get().lines(), received.get().end.as_deref()), (vec![line, nested], Some("done")));
 }
