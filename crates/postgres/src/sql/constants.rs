@@ -2,7 +2,7 @@
 
 use super::lexer::Lexer;
 use crate::limits;
-use headrace_core::token::{Token, TokenKind};
+use headrace_core::token::TokenKind;
 
 /// Reported settings by which the server reads the constants of a text when it parses it, and not again.
 pub const CONSTANT_SETTINGS: [&str; 4] = ["DateStyle", "IntervalStyle", "TimeZone", "standard_conforming_strings"];
