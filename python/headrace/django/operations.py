@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Mapping
 from typing import Any
 
-from django.conf import settings
+from django import conf
 from django.db.backends.base.operations import BaseDatabaseOperations
 from django.db.models import Exists, ExpressionWrapper, Lookup
 from django.db.models.sql.where import WhereNode
@@ -60,7 +60,7 @@ class ZonelessOperations(BaseDatabaseOperations):
         if value is None or hasattr(value, "resolve_expression"):
             return value
         if timezone.is_aware(value):
-            if not settings.USE_TZ:
+            if not conf.settings.USE_TZ:
                 name = self.connection.display_name
                 raise ValueError(f"{name} backend does not support timezone-aware datetimes when USE_TZ is False.")
             value = timezone.make_naive(value, self.connection.timezone)
@@ -87,7 +87,7 @@ class ZonelessOperations(BaseDatabaseOperations):
         kind = expression.output_field.get_internal_type()
         if kind == "BooleanField":
             converters.append(_boolean)
-        elif kind == "DateTimeField" and settings.USE_TZ:
+        elif kind == "DateTimeField" and conf.settings.USE_TZ:
             converters.append(_aware)
         elif kind == "UUIDField":
             converters.append(_uuid)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import Any, ClassVar, Final
 
-from django.conf import settings
+from django import conf
 from django.db.backends.utils import split_tzname_delta
 
 from ...cubrid.catalog import LARGEST_LIMIT, LONGEST_NAME
@@ -98,7 +98,7 @@ class DatabaseOperations(ZonelessOperations):
 
     def _in_zone(self, sql: str, tzname: str | None) -> str:
         own = self.connection.timezone_name
-        if not (tzname and settings.USE_TZ) or own == tzname:
+        if not (tzname and conf.settings.USE_TZ) or own == tzname:
             return sql
         name, sign, offset = split_tzname_delta(tzname)
         zone = f"{sign}{offset}" if offset else name
