@@ -1,13 +1,15 @@
 //! Types that stand only inside a record are looked up after its row has come.
 
 use crate::machine::session::*;
-use headrace_postgres::machine::ParameterRows;
+use headrace_postgres::machine::{Columns, Execute, ParameterRows, Portal, PortalId, Request};
+use headrace_postgres::messages::backend::Field;
 use headrace_postgres::messages::tag::backend;
+use headrace_postgres::types::TypeRegistry;
+use std::sync::Arc;
 
 const RECORD: u32 = 2249;
-/// A domain of integer, and one of that domain.
+/// A domain of integer.
 const DOMAIN: u32 = 99_998;
-const OUTER: u32 = 99_997;
 /// What a record with a number, whose bytes are letters, is for the handler.
 const LETTERS: &str = "record { type_id: 0 } 1|1094795585|end";
 
@@ -32,9 +34,9 @@ fn asks() -> (Conversation, headrace_testkit::Shared) {
     (session, received)
 }
 
-/// The catalogue's answer that a domain is one of `base`.
-fn domain(oid: u32, base: u32) -> Vec<u8> {
-    [answer(oid, base), ready(b'I')].concat()
+/// The catalogue's answer, within a transaction block, that a domain is one of `base`.
+fn domain_in_block(oid: u32, base: u32) -> Vec<u8> {
+    [answer(oid, base), ready(b'T')].concat()
 }
 
 fn answer(oid: u32, base: u32) -> Vec<u8> {
@@ -42,37 +44,6 @@ fn answer(oid: u32, base: u32) -> Vec<u8> {
     let (oid, base) = (oid.to_string(), base.to_string());
     let row = data_row(&[Some(oid.as_bytes()), Some(b"d"), Some(b"d"), Some(base.as_bytes()), Some(b"-1"), Some(b",")]);
     [parsed, row, completed("SELECT 1")].concat()
-}
-
-#[test]
-pub fn rows_before_the_first_unknown_type_are_passed_on_and_the_others_wait() {
-    let (mut session, received) = asks();
-    session.feed_messages(&[data_row(&[Some(&record(23))])]);
-    assert_eq!(received.get().lines(), [LETTERS]);
-    session.feed_messages(&[
-        data_row(&[Some(&record(DOMAIN))]),
-        data_row(&[Some(&nested(&record(DOMAIN)))]),
-        data_row(&[Some(&record(23))]),
-        completed("SELECT 4"),
-        ready(b'I'),
-    ]);
-    assert_eq!(received.get().rows.len(), 1, "the others are deferred");
-    assert_eq!(session.sent(), ["Parse", "Bind", "Execute", "Sync"]);
-    session.feed_messages(&[domain(DOMAIN, 23)]);
-    let nested = format!("record {{ type_id: 0 }} 1|{LETTERS}|end");
-    assert_eq!(received.get().lines(), [LETTERS, LETTERS, &nested, LETTERS]);
-    assert_eq!((received.get().columns.len(), received.get().end.as_deref()), (1, Some("done")));
-}
-
-#[test]
-pub fn a_type_that_is_met_by_reading_another_is_looked_up_next() {
-    let (mut session, received) = asks();
-    session.feed_messages(&[data_row(&[Some(&record(OUTER))]), completed("SELECT 1"), ready(b'I')]);
-    // A domain over records of another server, say.
-    session.feed_messages(&[domain(OUTER, DOMAIN)]);
-    assert_eq!((received.get().rows.len(), received.get().end.as_deref()), (0, None));
-    session.feed_messages(&[domain(DOMAIN, 23)]);
-    assert_eq!((received.get().lines(), received.get().end.as_deref()), (vec![LETTERS.to_owned()], Some("done")));
 }
 
 #[test]
@@ -84,22 +55,6 @@ pub fn a_type_that_the_catalogue_does_not_have_is_no_text_whatever_its_bytes_are
     let lines = received.get().lines();
     assert!(lines[0].contains("invalid") || lines[0].contains("not known here"), "{lines:?}");
     assert_eq!(received.get().end.as_deref(), Some("done"));
-}
-
-#[test]
-pub fn what_was_looked_up_once_is_known_to_the_same_statement() {
-    let (mut session, received) = asks();
-    session.feed_messages(&[data_row(&[Some(&record(DOMAIN))]), completed("SELECT 1"), ready(b'I')]);
-    session.feed_messages(&[domain(DOMAIN, 23)]);
-    assert_eq!(received.get().lines(), [LETTERS]);
-    session.sent();
-    let (_, received) = session.ask(execution("select r", ParameterRows::One, true), vec![], vec![]);
-    session.feed_messages(&[
-        [msg(backend::PARSE_COMPLETE, b""), msg(backend::BIND_COMPLETE, b"")].concat(),
-        row_description_in(&[("r", RECORD)], 1),
-        data_row(&[Some(&record(DOMAIN))]),
-    ]);
-    assert_eq!(received.get().lines(), [LETTERS]);
 }
 
 #[test]
@@ -115,4 +70,59 @@ pub fn what_is_read_only_as_text_is_made_text_by_the_server() {
     let line = "record { type_id: 0 } 1|0/1|end".to_owned();
     let nested = format!("record {{ type_id: 0 }} 1|{line}|end");
     assert_eq!((received.get().lines(), received.get().end.as_deref()), (vec![line, nested], Some("done")));
+}
+
+/// Rows of a portal, of which the next were asked for before the first have come: those are of types that are known, or
+/// there are none.
+#[test]
+pub fn what_was_fetched_ahead_comes_after_the_rows_that_wait_for_their_types() {
+    for is_last_empty in [false, true] {
+        let mut session = Conversation::start();
+        let id = PortalId { name: "p".into(), number: 7 };
+        let stream = Execute {
+            prelude: Some("BEGIN".into()),
+            portal: Some(Portal { id: id.clone(), max_rows: 1, reserves: true }),
+            ..Execute::new("select r")
+        };
+        let (_, first) = session.ask(Request::Execute(stream), Vec::new(), Vec::new());
+        session.feed_messages(&[
+            msg(backend::PARSE_COMPLETE, b""),
+            msg(backend::BIND_COMPLETE, b""),
+            completed("BEGIN"),
+            described(&[], &[("r", RECORD)]),
+        ]);
+        let one = |oid| data_row(&[Some(&record(oid))]);
+        session.feed_messages(&[
+            msg(backend::BIND_COMPLETE, b""),
+            one(23),
+            msg(backend::PORTAL_SUSPENDED, b""),
+            ready(b'T'),
+        ]);
+        assert_eq!(first.get().rows.len(), 1);
+        let field = Field {
+            name: "r".into(),
+            table: 0,
+            number: 0,
+            type_oid: RECORD,
+            type_size: -1,
+            type_modifier: -1,
+            format: 1,
+        };
+        let columns = Arc::new(Columns::plan(&TypeRegistry::default(), vec![field]));
+        let mut fetch = || {
+            let request = Request::Fetch { portal: id.clone(), max_rows: 1, columns: columns.clone() };
+            session.ask(request, Vec::new(), Vec::new()).1
+        };
+        let (waits, ahead) = (fetch(), fetch());
+        let last = if is_last_empty { completed("SELECT 0") } else { [one(23), completed("SELECT 1")].concat() };
+        let replies = [one(DOMAIN), msg(backend::PORTAL_SUSPENDED, b""), ready(b'T'), last, ready(b'T')].concat();
+        session.feed(&replies).unwrap();
+        assert_eq!((waits.get().rows.len(), ahead.get().rows.len(), ahead.get().end), (0, 0, None));
+        session.feed(&domain_in_block(DOMAIN, 23)).unwrap();
+        assert_eq!((waits.get().end.as_deref(), ahead.get().end), (Some("done"), None));
+        let parsed = [msg(backend::PARSE_COMPLETE, b""), msg(backend::BIND_COMPLETE, b"")].concat();
+        session.feed(&[parsed, completed("SELECT 0"), ready(b'T')].concat()).unwrap();
+        assert_eq!((waits.get().lines(), ahead.get().end.as_deref()), (vec![LETTERS.to_owned()], Some("done")));
+        assert_eq!(ahead.get().rows.len(), usize::from(!is_last_empty));
+    }
 }
