@@ -253,9 +253,10 @@ impl Statement {
     }
 }
 
-/// Returns true if each of these parameters is a number of rows: a whole number that is not negative.
+/// Returns true if each of these parameters is a number of rows, a whole number that is not negative, as far as they are
+/// given: of a batch there may be no row yet.
 pub(super) fn are_numbers_of_rows<P: Parameters>(row: &P, limits: &[usize]) -> bool {
-    limits.iter().all(|at| {
+    limits.iter().filter(|at| **at < row.count()).all(|at| {
         let Ok(value) = row.get(*at) else { return true };
         value.kind() == ValueKind::Int && value.int().map_or(true, |number| number >= 0)
     })
