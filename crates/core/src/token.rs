@@ -67,3 +67,19 @@ impl<'a> Token<'a> {
         }
     }
 }
+
+/// Which bytes words consist of, by their values: letters and digits of ASCII, bytes of all other characters, and `others`.
+pub const fn word_bytes(others: &[u8]) -> [bool; 256] {
+    let mut table = [false; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        table[byte] = byte >= 0x80 || (byte as u8).is_ascii_alphanumeric();
+        byte += 1;
+    }
+    let mut at = 0;
+    while at < others.len() {
+        table[others[at] as usize] = true;
+        at += 1;
+    }
+    table
+}

@@ -5,7 +5,7 @@
 //! `/* … */`.
 
 use headrace_core::placeholders::{Converted, Placeholders};
-use headrace_core::token::{Token, TokenKind};
+use headrace_core::token::{Token, TokenKind, word_bytes};
 use headrace_core::words;
 
 /// The tokens of a text; white space and comments are skipped.
@@ -18,8 +18,11 @@ pub struct Lexer<'a> {
     escapes: bool,
 }
 
+/// True if a byte may be part of a word, by its value.
+const WORD_BYTES: [bool; 256] = word_bytes(b"_#$");
+
 fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'#' | b'$') || byte >= 0x80
+    WORD_BYTES[usize::from(byte)]
 }
 
 impl<'a> Lexer<'a> {

@@ -5,7 +5,7 @@
 //! and `LIST{…}` are values.
 
 use headrace_core::placeholders::{Converted, Placeholders};
-use headrace_core::token::{Token, TokenKind};
+use headrace_core::token::{Token, TokenKind, word_bytes};
 use headrace_core::words;
 
 /// The tokens of a text; white space and comments are skipped.
@@ -35,18 +35,26 @@ impl<'a> Lexer<'a> {
     }
 }
 
+/// True if a byte may be part of a word, by its value.
+const WORD_BYTES: [bool; 256] = word_bytes(b"_$");
+
+fn is_word(byte: u8) -> bool {
+    WORD_BYTES[usize::from(byte)]
+}
+
 impl<'a> Iterator for Lexer<'a> {
     type Item = Token<'a>;
 
     fn next(&mut self) -> Option<Token<'a>> {
         self.skip_gap();
         let (bytes, start) = (self.sql.as_bytes(), self.at);
-        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..);
         let (kind, end) = match *bytes.get(start)? {
             quote @ (b'\'' | b'"') => (TokenKind::Quoted, after(bytes, start + 1, &[quote])),
             b'?' => (TokenKind::Placeholder, start + 1),
-            byte if is_word(&byte) => {
-                (TokenKind::Word, start + bytes[start..].iter().take_while(|byte| is_word(byte)).count())
+            byte if is_word(byte) => {
+                let rest = &bytes[start..];
+                let length = rest.iter().position(|byte| !is_word(*byte)).unwrap_or(rest.len());
+                (TokenKind::Word, start + length)
             }
             byte => (TokenKind::Punctuation(byte), start + 1),
         };

@@ -1,7 +1,7 @@
 //! Tokens of SQL text.
 
 use crate::packets::capabilities::StatusFlags;
-use headrace_core::token::{Token, TokenKind};
+use headrace_core::token::{Token, TokenKind, word_bytes};
 
 /// The SQL modes that change how a string is parsed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -105,8 +105,11 @@ impl<'a> Lexer<'a> {
     }
 }
 
+/// True if a byte may be part of a word, by its value.
+const WORD_BYTES: [bool; 256] = word_bytes(b"_$");
+
 fn is_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | 0x80..)
+    WORD_BYTES[usize::from(byte)]
 }
 
 impl<'a> Iterator for Lexer<'a> {

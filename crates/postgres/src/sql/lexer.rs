@@ -1,6 +1,6 @@
 //! The lexis of PostgreSQL's SQL, as far as the driver reads it (manual, section 4.1, "Lexical Structure").
 
-use headrace_core::token::{Token, TokenKind};
+use headrace_core::token::{Token, TokenKind, word_bytes};
 
 /// Reads a statement token by token.
 #[derive(Clone, Debug)]
@@ -177,16 +177,7 @@ impl<'a> Iterator for Lexer<'a> {
 }
 
 /// True if a byte may be part of a word, by its value: each statement's first word is read several times.
-const WORD_BYTES: [bool; 256] = {
-    let mut table = [false; 256];
-    let mut byte = 0;
-    while byte < 256 {
-        let value = byte as u8;
-        table[byte] = value.is_ascii_alphanumeric() || value == b'_' || value >= 0x80;
-        byte += 1;
-    }
-    table
-};
+const WORD_BYTES: [bool; 256] = word_bytes(b"_");
 
 pub(crate) fn is_word(byte: u8) -> bool {
     WORD_BYTES[usize::from(byte)]
