@@ -184,7 +184,7 @@ class BlockingConnection(BlockingArrowQueries[R]):
             # No method is chosen first: CPython makes an object of one that is not called where it is looked up.
             result = self._answer(sql, args or None, timeout, first, factory is tuple_row)
             if type(result) is list:
-                return result
+                return result  # pyright: ignore[reportUnknownVariableType]
         except BaseException as error:
             core.withdraw(error)
             raise

@@ -113,7 +113,7 @@ class BlockingWaiting(ConnectionBase[R]):
             raise
         if type(result) is tuple:
             core.notices()
-            return result[0]
+            return result[0]  # pyright: ignore[reportUnknownVariableType]
         return result
 
     def _look(self, cursor: BlockingCursor[Any], timeout: float) -> bool:

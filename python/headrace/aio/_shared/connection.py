@@ -187,7 +187,7 @@ class LoopConnection(LoopArrowQueries[R]):
             result = await self._wait(ticket, timeout)  # asyncio only
             # blocking: result = self._answer(sql, args or None, timeout, first, factory is tuple_row)
             # blocking: if type(result) is list:
-            # blocking:     return result
+            # blocking:     return result  # pyright: ignore[reportUnknownVariableType]
         except BaseException as error:
             core.withdraw(error)
             raise
