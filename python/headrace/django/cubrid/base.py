@@ -79,29 +79,6 @@ class DatabaseWrapper(PooledWrapper):
         "TimeField": "TIME",
         "UUIDField": "CHAR(32)",
     }
-    operators: ClassVar[dict[str, str]] = {
-        "exact": "= %s",
-        "iexact": "= UPPER(%s)",
-        "contains": "LIKE %s ESCAPE '\\'",
-        "icontains": "LIKE UPPER(%s) ESCAPE '\\'",
-        "gt": "> %s",
-        "gte": ">= %s",
-        "lt": "< %s",
-        "lte": "<= %s",
-        "startswith": "LIKE %s ESCAPE '\\'",
-        "endswith": "LIKE %s ESCAPE '\\'",
-        "istartswith": "LIKE UPPER(%s) ESCAPE '\\'",
-        "iendswith": "LIKE UPPER(%s) ESCAPE '\\'",
-    }
-    pattern_esc = r"REPLACE(REPLACE(REPLACE({}, '\', '\\'), '%%', '\%%'), '_', '\_')"
-    pattern_ops: ClassVar[dict[str, str]] = {
-        "contains": r"LIKE '%%' || {} || '%%' ESCAPE '\'",
-        "icontains": r"LIKE '%%' || UPPER({}) || '%%' ESCAPE '\'",
-        "startswith": r"LIKE {} || '%%' ESCAPE '\'",
-        "istartswith": r"LIKE UPPER({}) || '%%' ESCAPE '\'",
-        "endswith": r"LIKE '%%' || {} ESCAPE '\'",
-        "iendswith": r"LIKE '%%' || UPPER({}) ESCAPE '\'",
-    }
 
     def adapt_value(self, value: Any) -> Any:
         """A value as the driver takes it: there is no type of true and false."""

@@ -93,29 +93,6 @@ class DatabaseWrapper(PooledWrapper):
         "PositiveIntegerField": '"%(column)s" >= 0',
         "PositiveSmallIntegerField": '"%(column)s" >= 0',
     }
-    operators: ClassVar[dict[str, str]] = {
-        "exact": "= %s",
-        "iexact": "= UPPER(%s)",
-        "contains": "LIKE %s ESCAPE '\\'",
-        "icontains": "LIKE UPPER(%s) ESCAPE '\\'",
-        "gt": "> %s",
-        "gte": ">= %s",
-        "lt": "< %s",
-        "lte": "<= %s",
-        "startswith": "LIKE %s ESCAPE '\\'",
-        "endswith": "LIKE %s ESCAPE '\\'",
-        "istartswith": "LIKE UPPER(%s) ESCAPE '\\'",
-        "iendswith": "LIKE UPPER(%s) ESCAPE '\\'",
-    }
-    pattern_esc = r"REPLACE(REPLACE(REPLACE({}, '\', '\\'), '%%', '\%%'), '_', '\_')"
-    pattern_ops: ClassVar[dict[str, str]] = {
-        "contains": r"LIKE '%%' || {} || '%%' ESCAPE '\'",
-        "icontains": r"LIKE '%%' || UPPER({}) || '%%' ESCAPE '\'",
-        "startswith": r"LIKE {} || '%%' ESCAPE '\'",
-        "istartswith": r"LIKE UPPER({}) || '%%' ESCAPE '\'",
-        "endswith": r"LIKE '%%' || {} ESCAPE '\'",
-        "iendswith": r"LIKE '%%' || UPPER({}) ESCAPE '\'",
-    }
 
     def get_connection_params(self) -> dict[str, Any]:
         # Names are in double quotes.
