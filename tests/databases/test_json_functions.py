@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import json
+import weakref
 from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
@@ -56,6 +57,28 @@ def test_a_connection_has_its_own(place: tuple[Database, str, str]) -> None:
         assert all(type(row[0]) is int for row in conn.fetch(query))
         with pytest.raises(TypeError):
             conn.register_json(loads="json")  # type: ignore[arg-type]
+
+
+def test_a_result_is_freed_before_the_next_statement_of_its_cursor_is_sent(
+    place: tuple[Database, str, str],
+) -> None:
+    db, insert, query = place
+    alive: list[bool] = []
+    with db.connect(autocommit=True, json_loads=loads) as conn, conn.cursor() as cursor:
+        cursor.execute(insert, (Json({"n": 1}),))
+        cursor.execute(query)
+        row = cursor.fetchone()
+        assert row is not None
+        document = weakref.ref(row[0])
+        del row
+        # What the loop runs now has the future, which has the result.
+
+        def dumped(value: Any) -> str:
+            alive.append(document() is not None)
+            return json.dumps(value)
+
+        cursor.execute(insert, (Json({"n": 2}, dumped),))
+    assert set(alive) == {False}
 
 
 def test_an_exception_of_theirs_leaves_the_connection_usable(place: tuple[Database, str, str]) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio  # asyncio only
 import json
+import weakref
 from collections.abc import AsyncIterator
 from fractions import Fraction
 from typing import Any
@@ -54,6 +56,29 @@ async def test_a_connection_has_its_own(place: tuple[Database, str, str]) -> Non
         assert all(type(row[0]) is int for row in await aconn.fetch(query))
         with pytest.raises(TypeError):
             aconn.register_json(loads="json")  # type: ignore[arg-type]
+
+
+async def test_a_result_is_freed_before_the_next_statement_of_its_cursor_is_sent(
+    place: tuple[Database, str, str],
+) -> None:
+    db, insert, query = place
+    alive: list[bool] = []
+    async with await db.aconnect(autocommit=True, json_loads=loads) as aconn, aconn.cursor() as cursor:
+        await cursor.execute(insert, (Json({"n": 1}),))
+        await cursor.execute(query)
+        row = await cursor.fetchone()
+        assert row is not None
+        document = weakref.ref(row[0])
+        del row
+        # What the loop runs now has the future, which has the result.
+        await asyncio.sleep(0)  # asyncio only
+
+        def dumped(value: Any) -> str:
+            alive.append(document() is not None)
+            return json.dumps(value)
+
+        await cursor.execute(insert, (Json({"n": 2}, dumped),))
+    assert set(alive) == {False}
 
 
 async def test_an_exception_of_theirs_leaves_the_connection_usable(place: tuple[Database, str, str]) -> None:

@@ -78,11 +78,10 @@ class BlockingCursor(CursorBase[R]):
                 if pipeline.is_due(defaults.PIPELINE_PUMP):
                     core.wire.pump_once()
                 return self
+            # Before the statement is sent: two large results would be in memory at a time.
+            self._clear()
             try:
-                try:
-                    outcome = self._connection._answer(sql, params, timeout)
-                finally:
-                    self._clear()
+                outcome = self._connection._answer(sql, params, timeout)
                 if type(outcome) is Result:
                     self._set(outcome)
                 else:

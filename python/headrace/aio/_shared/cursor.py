@@ -79,14 +79,12 @@ class LoopCursor(CursorBase[R]):
                 # blocking: if pipeline.is_due(defaults.PIPELINE_PUMP):
                 # blocking:     core.wire.pump_once()
                 return self
+            # Before the statement is sent: two large results would be in memory at a time.
+            self._clear()
             ticket = core.submit(sql, params)  # asyncio only
-            self._clear()  # asyncio only
             try:
                 outcome = await self._connection._wait(ticket, timeout)  # asyncio only
-                # blocking: try:
-                # blocking:     outcome = self._connection._answer(sql, params, timeout)
-                # blocking: finally:
-                # blocking:     self._clear()
+                # blocking: outcome = self._connection._answer(sql, params, timeout)
                 if type(outcome) is Result:
                     self._set(outcome)
                 else:
