@@ -36,8 +36,12 @@ OF_SOME = {
     "Connection.read_only": "Informix and CUBRID have no read-only transactions",
     "Connection.set_read_only": "as read_only",
     "Connection.server_version": "CUBRID does not report it when a session begins: fetch_server_version() asks for it",
-    "Connection.create_lob": "locators of large objects are values of Informix and CUBRID",
+    "Connection.create_lob": "MySQL has no large objects",
     "Connection.open_lob": "as create_lob",
+    **{
+        f"Connection.{name}": "Informix and CUBRID have no SQL for two phases: their protocols have it, unpublished"
+        for name in ("tpc_begin", "tpc_commit", "tpc_prepare", "tpc_recover", "tpc_rollback", "xid")
+    },
     "ServerCursor.current": "PostgreSQL numbers no rows",
     **{f"ServerCursor.fetch_{row}": "as current" for row in ("absolute", "first", "last", "prior", "relative")},
 }
