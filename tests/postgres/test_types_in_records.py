@@ -122,6 +122,27 @@ def test_what_is_read_only_as_text_is_that_in_a_record_too(connect: Connect, typ
             assert way(conn, sql) == expected, name
 
 
+def test_a_cast_to_text_is_not_the_text_of_a_value_in_a_record(connect: Connect, dba: Any, types: str) -> None:
+    dba.executescript(
+        "create function found_text(found) returns text language sql as $$select 'cast'$$; "
+        "create cast (found as text) with function found_text(found)"
+    )
+    conn = connect(options=types, autocommit=True)
+    for _ in range(2):
+        assert conn.fetchval("select row(row(1, 'a:1', array['AAAA'])::found)") == ((1, "'a':1", ["AAAA"]),)
+
+
+@pytest.mark.parametrize("part", ["s.histogram_bounds", "s", "(select r from pg_rewrite r limit 1)"])
+def test_what_the_server_does_not_read_leaves_the_transaction_open(
+    connect: Connect, dba: Any, types: str, part: str
+) -> None:
+    dba.executescript("create table counted as select generate_series(1, 1000) a; analyze counted")
+    conn = connect(options=types)
+    with pytest.raises(errors.DataError, match=r"in(side of a record| binary form)"):
+        conn.execute(f"select row({part}) from pg_stats s where tablename = 'counted'")
+    assert conn.fetchval("select 1") == 1
+
+
 def test_many_values_that_are_text_are_asked_for_in_parts(connect: Connect, types: str) -> None:
     conn = connect(options=types)
     sql = "select row(repeat('x' || n % 9000 || ' ', n % 40 + 1)::tsvector, n) from generate_series(1, 12000) n"

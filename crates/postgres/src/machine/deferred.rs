@@ -130,7 +130,8 @@ impl Deferred {
             frontend::parse(out, "", &query, &[]);
             frontend::bind_empty(out, "", "");
         } else {
-            let rows: Vec<String> = (1..=self.parts.len()).map(|n| format!("(${n}::pg_catalog.text)")).collect();
+            // Not a cast: a type may have a function for that, which writes something else than the text of a column.
+            let rows: Vec<String> = (1..=self.parts.len()).map(|n| format!("(pg_catalog.concat(${n}))")).collect();
             let oids: Vec<Oid> = self.parts.iter().map(|(oid, _)| *oid).collect();
             let mut values = Vec::new();
             for (_, part) in &self.parts {

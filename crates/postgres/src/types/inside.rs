@@ -29,8 +29,8 @@ impl Inside {
 /// The texts that the server has made of such parts, by type and binary form.
 pub type Texts = HashMap<Oid, HashMap<Vec<u8>, Vec<u8>>>;
 
-/// Built-in types of which the server makes no value from their binary form: pg_node_tree, and statistics.
-const NEVER_READ: [Oid; 6] = [194, 3361, 3402, 4600, 4601, 5017];
+/// Built-in types of which the server makes no value from their binary form: pg_node_tree, anyarray, and statistics.
+const NEVER_READ: [Oid; 7] = [194, 2277, 3361, 3402, 4600, 4601, 5017];
 
 impl TypeRegistry {
     /// Returns true if values of this type contain the numbers of types that its definition does not determine, or that
@@ -130,9 +130,20 @@ impl TypeRegistry {
         let Some(value) = value else { return };
         if depth >= limits::NESTING || !self.knows(oid) || Decoder::named(self, oid, depth + 1).is_some() {
             self.search_in(oid, Some(value), found, depth);
-        } else if self.text_of(oid, value).is_none() && !NEVER_READ.contains(&oid) {
+        } else if self.text_of(oid, value).is_none() && !self.is_never_read(oid, depth) {
             found.parts.push((oid, value.to_vec()));
         }
+    }
+
+    /// Returns true if the server refuses the binary form of values of this type, or of a part of them.
+    fn is_never_read(&self, oid: Oid, depth: usize) -> bool {
+        let is_never = |part: Oid| self.is_never_read(part, depth + 1);
+        NEVER_READ.contains(&oid)
+            || depth < limits::NESTING
+                && match self.kind(oid) {
+                    TypeKind::Composite { fields } => fields.iter().any(|field| is_never(field.oid)),
+                    kind => kind.inner().is_some_and(is_never),
+                }
     }
 
     fn search_in(&self, oid: Oid, value: Option<&[u8]>, found: &mut Inside, depth: usize) {
