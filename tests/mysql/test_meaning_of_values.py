@@ -415,7 +415,15 @@ def test_a_table_that_is_read_while_it_is_written_to_stores_whole_values(compare
     assert found[::2] == found[1::2]
 
 
-@pytest.mark.parametrize("sql", ["select a from src order by a limit ?", "select a from src limit 1 offset ?"])
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "select a from src order by a limit ?",
+        "select a from src limit 1 offset ?",
+        "select a from src order by a fetch first ? rows only",
+        "select a from src order by a offset ? rows fetch next ? rows only",
+    ],
+)
 def test_a_number_of_rows_is_a_whole_number(compared: Compared, sql: str) -> None:
     fresh(compared.bound, "table src (a varchar(60))")
     compared.bound.executescript("insert into src values ('x'), ('y'), ('z')")

@@ -28,10 +28,10 @@ pub fn placements(sql: &str, modes: Modes) -> Option<Vec<Placement>> {
     Tokens::new(sql, modes).placements()
 }
 
-/// The numbers of the parameters, from 0, that are a number of rows: after LIMIT and OFFSET.
+/// The numbers of the parameters, from 0, that are a number of rows: after LIMIT, OFFSET and FETCH FIRST.
 pub(crate) fn limits(sql: &str, modes: Modes) -> Vec<usize> {
     // Most texts have no such word.
-    match words(sql).any(|word| is_one_of(word, &["limit", "offset"])) {
+    match words(sql).any(|word| is_one_of(word, &["limit", "offset", "fetch"])) {
         true => Tokens::new(sql, modes).limits(),
         false => Vec::new(),
     }
@@ -190,7 +190,8 @@ impl Tokens<'_> {
     }
 
     fn limits(&self) -> Vec<usize> {
-        let is_limit = |at: usize| self.is_one_of(at, &["limit", "offset"]) && !self.is_in_name(at);
+        let is_fetch = |at: usize| self.is_one_of(at, &["first", "next"]) && at > 0 && self.is_word(at - 1, "fetch");
+        let is_limit = |at: usize| (self.is_one_of(at, &["limit", "offset"]) || is_fetch(at)) && !self.is_in_name(at);
         let marks = (0..self.tokens.len()).filter(|at| self.tokens[*at].kind == TokenKind::Placeholder).enumerate();
         let is_rows = |at: usize| match at.checked_sub(1) {
             Some(before) if self.is_punctuation(before, b',') => before > 1 && is_limit(before - 2),
@@ -448,6 +449,9 @@ mod tests {
             ("select a from t limit ?, ?", vec![0, 1]),
             ("(select ? LIMIT ? OFFSET ?) union select 1 limit 5, ?", vec![1, 2, 3]),
             ("delete from t where `limit` = ? or t.limit = ? order by a limit ?", vec![2]),
+            ("select ? from t order by a offset ? rows fetch next ? rows only", vec![1, 2]),
+            ("select ? from t where b = ? fetch first ? row with ties", vec![2]),
+            ("select first, ? from t where next = ? and first (?)", vec![]),
             ("select a, ? from t where b = 'limit ?'", vec![]),
             ("insert into t values (?, ?)", vec![]),
         ] {
