@@ -12,6 +12,7 @@ import pytest
 import headrace.aio.mysql
 import headrace.mysql
 from headrace import errors
+from headrace.rows import dict_row, tuple_row
 from headrace.types import BitString
 from served import fresh
 
@@ -53,6 +54,14 @@ def test_out_parameters(conn: Any) -> None:
     assert cursor.nextset() is None
     assert cursor.callproc("all_out", [0, 0]) == [1, None]
     assert cursor.callproc("nothing") == []
+
+
+def test_rows_of_a_call_are_those_of_its_first_result_whatever_makes_them(my_url: str) -> None:
+    for factory, rows in ((tuple_row, [(7,)]), (dict_row, [{"a": 7}])):
+        with headrace.mysql.connect(my_url, autocommit=True, row_factory=factory) as conn:
+            assert conn.fetch("call shows(7)") == conn.execute("call shows(7)").fetchall() == rows
+            assert conn.fetchrow("call shows(?)", 7) == rows[0]
+            assert conn.fetchval("call shows(?)", 7) == 7
 
 
 def test_texts_and_bytes_in_out_parameters(conn: Any, my_url: str) -> None:

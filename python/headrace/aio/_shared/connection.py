@@ -186,7 +186,7 @@ class LoopConnection(LoopArrowQueries[R]):
             ticket = core.submit_first(sql, args or None) if first else core.submit(sql, args or None)  # asyncio only
             result = await self._wait(ticket, timeout)  # asyncio only
             # blocking: result = self._answer(sql, args or None, timeout, first, factory is tuple_row)
-            # blocking: if type(result) is list:
+            # blocking: if type(result) is list and not (result and type(result[0]) is Result):
             # blocking:     return result  # pyright: ignore[reportUnknownVariableType]
         except BaseException as error:
             core.withdraw(error)
