@@ -12,7 +12,7 @@ import headrace
 from headrace.testing import PostgresServer
 
 from .conftest import Daemon
-from .raw import EXECUTE, SYNC, Client, bind, messages, parse, query, sqlstates, values
+from .raw import EXECUTE, SYNC, Client, bind, close, messages, parse, query, sqlstates, values
 
 Connect = Callable[..., Client]
 FUNCTIONS = """
@@ -30,6 +30,9 @@ create procedure plans.proc(x text) language plpgsql as $$ begin insert into tt 
 create function plans.fire() returns trigger language plpgsql as $$
     begin insert into tt values (new.n); return new; end $$;
 create trigger fires before insert on plans.fires for each row execute function plans.fire();
+create table plans.late (n text);
+create constraint trigger late after insert on plans.late deferrable initially deferred
+    for each row execute function plans.fire();
 create function plans.make() returns void language plpgsql as $$ begin create temp table tt (n text); end $$;
 create function plans.const() returns text language plpgsql as $$
     begin return ('2020-01-01 00:00'::timestamptz at time zone 'UTC')::text; end $$;
@@ -70,7 +73,8 @@ def connect(request: pytest.FixtureRequest, daemon: Daemon) -> Iterator[Connect]
         with connected() as first:
             done(first, "create temp table any_table (n int)")
             done(first, "drop table any_table")
-            for call in CALLS:
+            # After a DO plans are made again: the others keep theirs.
+            for call in sorted([*CALLS, "insert into late values ('{}')"], key=lambda call: not call.startswith("do ")):
                 done(first, call.format("shared"))
         yield connected
 
@@ -138,6 +142,58 @@ def test_table_and_call_in_one_text(connect: Connect, call: str) -> None:
     assert position == len(f"drop table tt; create temp table tt (n text); {put}; select ") + 1
     # DISCARD PLANS is not the client's.
     assert sum(tag == b"C" for tag, _ in messages(received)) == 3
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_call_in_a_text_that_begins_with_what_plans_nothing(connect: Connect, call: str) -> None:
+    client = connect()
+    done(client, "create temp table tt (n text)")
+    done(client, f"begin; set local lock_timeout = 0; {call.format('private')}; commit")
+    assert_private(client)
+
+
+def test_deferred_trigger_that_set_constraints_fires(connect: Connect) -> None:
+    client = connect()
+    for sql in (
+        "begin", "insert into late values ('private')", "create temp table tt (n text)",
+        "set constraints all immediate", "commit",
+    ):  # fmt: skip
+        done(client, sql)
+    assert_private(client)
+
+
+@pytest.mark.parametrize("before", ["create temp table any_table (n int)", "select 1"])
+def test_transaction_sees_what_was_there_when_it_had_its_lock(connect: Connect, daemon: Daemon, before: str) -> None:
+    client = connect()
+    done(client, before)
+    done(client, "begin isolation level repeatable read; set local timezone to 'Asia/Tokyo'")
+    waits = "select count(*) from pg_locks where not granted and relation = 'plans.other'::regclass"
+    with headrace.connect(daemon.server.url) as admin, headrace.connect(daemon.server.url, autocommit=True) as other:
+        admin.execute("lock table plans.other")
+        client.send(query("lock table other in exclusive mode"))
+        while not other.fetchval(waits):
+            pass
+        admin.execute("insert into plans.other values ('last')")
+        admin.commit()
+        assert sqlstates(client.receive()) == []
+    assert done(client, "select n from other") == ["last"]
+
+
+def test_procedure_commits_in_a_group_that_begins_with_close(connect: Connect, daemon: Daemon) -> None:
+    with headrace.connect(daemon.server.url, autocommit=True) as admin:
+        admin.execute("create or replace procedure plans.commits() language plpgsql as $$ begin commit; end $$")
+    client = connect()
+    done(client, "create temp table any_table (n int)")
+    group = close("unknown") + parse("", "call commits()") + bind("") + EXECUTE + SYNC
+    assert sqlstates(client.ask(group)) == []
+
+
+def test_discard_all_behind_a_setting_in_a_pipeline(connect: Connect) -> None:
+    client = connect()
+    texts = ("set timezone to 'Asia/Tokyo'", "discard all", "show timezone")
+    received = client.ask(b"".join(parse("", sql) + bind("") + EXECUTE + SYNC for sql in texts), 3)
+    assert sqlstates(received) == []
+    assert values(received) == ["UTC"]
 
 
 @pytest.mark.parametrize("call", CALLS)

@@ -135,6 +135,59 @@ fn nothing_comes_before_what_has_to_be_first_in_a_transaction() {
 }
 
 #[test]
+fn script_that_begins_with_what_plans_nothing_has_plans_made_again_within() {
+    for (text, expected) in [
+        ("begin; select f(); commit", vec!["begin;DISCARD PLANS; select f(); commit"]),
+        ("set lock_timeout = 0; lock t; select f()", vec!["set lock_timeout = 0; lock t;DISCARD PLANS; select f()"]),
+        ("begin; lock t", vec!["begin; lock t"]),
+        (r"show timezone; select '\'; select f()", [&OWN[..], &[r"show timezone; select '\'; select f()"]].concat()),
+    ] {
+        let catalog = Arc::default();
+        let mut pair = Pair::new(&catalog);
+        assert!(lent(&mut pair, &catalog, "UTC").is_empty());
+        assert_eq!(asks(&mut pair, "create temp table t (n int)").len(), 1);
+        pair.answer(&completed("CREATE TABLE", b'I'));
+        assert_eq!(asks(&mut pair, text), expected);
+    }
+}
+
+#[test]
+fn nothing_comes_before_a_lock_and_discard_all() {
+    let catalog = Arc::default();
+    let mut pair = Pair::new(&catalog);
+    assert!(lent(&mut pair, &catalog, "UTC").is_empty());
+    assert_eq!(asks(&mut pair, "create temp table t (n int)").len(), 1);
+    pair.answer(&completed("CREATE TABLE", b'I'));
+    for (text, tag) in [("begin isolation level repeatable read", "BEGIN"), ("lock table t", "LOCK TABLE")] {
+        assert_eq!(asks(&mut pair, text), [text]);
+        pair.answer(&completed(tag, b'T'));
+    }
+    let expected: Vec<&str> = OWN.into_iter().chain(["select f()"]).collect();
+    assert_eq!(asks(&mut pair, "select f()"), expected);
+    let mut pair = Pair::new(&catalog);
+    assert!(lent(&mut pair, &catalog, "UTC").is_empty());
+    let set = say().parse("", "set timezone to 'UTC'").bind("").execute().sync();
+    let discard = say().parse("", "discard all").bind("").execute().sync();
+    assert_eq!(pair.client(&[set.0, discard.0].concat()), Ok(RelayStep::Wait));
+    assert_eq!(texts(&pair.sent()), ["set timezone to 'UTC'", "B", "E", "S", "discard all"]);
+    pair.answer(&replies(b"12CZI1"));
+    assert_eq!(pair.client(b""), Ok(RelayStep::Wait));
+    assert!(!texts(&pair.sent()).contains(&"DISCARD PLANS".to_owned()));
+}
+
+#[test]
+fn nothing_comes_between_a_close_and_what_may_have_to_be_alone() {
+    let catalog = Arc::default();
+    let mut pair = Pair::new(&catalog);
+    assert!(lent(&mut pair, &catalog, "UTC").is_empty());
+    assert_eq!(asks(&mut pair, "create table t (n int)").len(), 1);
+    pair.answer(&completed("CREATE TABLE", b'I'));
+    let group = say().close("unknown").parse("", "call p()").bind("").execute().sync();
+    assert_eq!(pair.client(&group.0), Ok(RelayStep::Wait));
+    assert_eq!(texts(&pair.sent()), [&OWN[..], &["C", "call p()", "B", "E", "S"]].concat());
+}
+
+#[test]
 pub fn transaction_that_has_failed_refuses_it_and_has_it_done_later() {
     let catalog = Arc::default();
     let mut pair = Pair::new(&catalog);

@@ -32,10 +32,39 @@ pub fn script(sql: &str) -> Option<Vec<&str>> {
 }
 
 /// Returns true if a statement is one to execute which nothing is planned, and which may have to come before everything
-/// that is: BEGIN, SET, SAVEPOINT and their like, or an empty one. COMMIT is not among them: it may execute triggers.
+/// that is: BEGIN, SET, SAVEPOINT and their like, or an empty one. Those for which the server takes no snapshot, as LOCK,
+/// are among them: what a transaction sees would be what was there before it had its locks. COMMIT and SET CONSTRAINTS are
+/// not, as they may execute triggers, but for SET CONSTRAINTS ... DEFERRED.
+///
+/// ```
+/// use headrace_postgres::sql::plans_nothing;
+/// assert!(plans_nothing("LOCK TABLE t") && plans_nothing("SET CONSTRAINTS ALL DEFERRED"));
+/// assert!(!plans_nothing("COMMIT") && !plans_nothing("SET CONSTRAINTS ALL IMMEDIATE"));
+/// ```
 pub fn plans_nothing(sql: &str) -> bool {
-    const WORDS: [&str; 9] = ["begin", "start", "set", "reset", "show", "savepoint", "release", "rollback", "abort"];
-    Lexer::new(sql).next().is_none_or(|first| WORDS.iter().any(|word| first.is(word)))
+    const WORDS: [&str; 15] = [
+        "begin",
+        "start",
+        "set",
+        "reset",
+        "show",
+        "savepoint",
+        "release",
+        "rollback",
+        "abort",
+        "lock",
+        "listen",
+        "unlisten",
+        "notify",
+        "checkpoint",
+        "discard",
+    ];
+    let mut lexer = Lexer::new(sql);
+    let Some(first) = lexer.next() else { return true };
+    let fires_triggers = first.is("set")
+        && lexer.next().is_some_and(|second| second.is("constraints"))
+        && lexer.any(|token| token.is("immediate"));
+    !fires_triggers && WORDS.iter().any(|word| first.is(word))
 }
 
 /// Returns true if a text has no statement.

@@ -15,7 +15,7 @@ use headrace_core::{ReadBuffer, WriteBuffer};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{Target, frontend as client};
 use headrace_postgres::sql::{
-    Facts, begins_block, facts, is_several, plans_nothing, session_state_of, survives_discard,
+    Facts, begins_block, facts, is_several, plans_nothing, script, session_state_of, survives_discard,
 };
 
 /// What becomes of a message.
@@ -277,7 +277,15 @@ impl Relay {
         if self.plans.are() && matches!(tag, client::QUERY | client::PARSE) {
             let sql = if tag == client::QUERY { Some(body) } else { name_of(body).map(|(_, rest)| rest) };
             let sql = sql.and_then(name_of).map_or(&b""[..], |(sql, _)| sql);
-            self.check_plans(&text_of(sql), server, output);
+            let text = text_of(sql);
+            // Of a script that can be read in two ways it is not known where something may be put in.
+            let is_unclear = tag == client::QUERY && script(&text).is_none();
+            self.check_plans(if is_unclear { UNKNOWN_TEXT } else { &text }, server, output);
+        }
+        // What follows a Close in its group may be a CALL that commits, which nothing may precede in its transaction.
+        let begins_alone = !self.group.is_open() && server.is_idle() && self.in_flight.replies.is_empty();
+        if self.plans.are() && begins_alone && matches!(tag, client::CLOSE | client::DESCRIBE) {
+            self.check_plans(UNKNOWN_TEXT, server, output);
         }
         if tag == client::PARSE && self.validates(input.unread(), body, server, output) {
             return Ok(Outcome::AwaitsReplies);
@@ -309,8 +317,9 @@ impl Relay {
         self.note(&sql, &facts, server)?;
         server.prepared.set_unnamed(None);
         let on_plans = OnPlans::of(&sql, &facts);
+        let needs_nothing = on_plans == OnPlans::Nothing && !self.plans.is_to_be_compared;
         let restored = match facts.effects.resets.is_empty() {
-            true if on_plans == OnPlans::Nothing || !is_several(&sql) => None,
+            true if needs_nothing || !is_several(&sql) => None,
             _ => self.spliced(std::str::from_utf8(text).ok(), &facts, server),
         };
         let effects = facts.effects;
@@ -385,7 +394,7 @@ impl Relay {
     }
 }
 
-/// Of a portal that is executed it is not known here which statement it has.
+/// Of a portal that is executed it is not known here which statement it has, nor what a text does that can be read in two ways.
 const UNKNOWN_TEXT: &str = "a portal";
 
 /// A function of which nothing but its number is known.

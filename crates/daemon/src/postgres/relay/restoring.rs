@@ -84,11 +84,13 @@ impl Relay {
         };
         let statements = parts.iter().filter(|part| part.index.is_some()).count();
         let mut spliced = Spliced::new(statements);
-        let (mut text, mut done, mut in_doubt, mut discards) = (String::new(), 0, false, 0);
+        // What it begins with may have been left without: BEGIN, SET and their like.
+        let mut in_doubt = self.plans.is_to_be_compared;
+        let (mut text, mut done, mut discards) = (String::new(), 0, 0);
         for Part { start, end, index, facts } in parts {
             let Some(index) = index else { continue };
             let statement = &sql[start..end];
-            if in_doubt && discards < RESETS && !plans_nothing(statement) {
+            if in_doubt && index > 0 && discards < RESETS && !plans_nothing(statement) {
                 text.push_str(&sql[done..start]);
                 done = start;
                 let put_in = format!("{DISCARD_PLANS};");
