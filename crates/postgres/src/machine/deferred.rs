@@ -42,6 +42,8 @@ pub(super) struct Deferred {
     is_fetched: bool,
     /// Parts of values that are read only as text, of which the server is asked to make text next, or was asked.
     parts: Vec<(Oid, Vec<u8>)>,
+    /// Those that it is asked about after them.
+    next_parts: Vec<(Oid, Vec<u8>)>,
     /// What it has made of others.
     texts: Arc<Texts>,
 }
@@ -79,6 +81,9 @@ impl Deferred {
 
     /// Finds out what has to be asked next about what the values of the rows contain; returns true if there is anything.
     fn find_unknown(&mut self, registry: &TypeRegistry) -> bool {
+        if self.take_next_parts() {
+            return true;
+        }
         let mut registry = registry.clone();
         registry.set_texts(self.texts.clone());
         let (mut rest, mut found) = (&self.messages[..], Inside::default());
@@ -103,17 +108,23 @@ impl Deferred {
         if types.is_empty() && (self.is_looked_up || self.oids.is_empty()) {
             parts.sort_unstable();
             parts.dedup();
-            let mut bytes = 0;
-            let fits = |part: &&(Oid, Vec<u8>)| {
-                bytes += part.1.len();
-                bytes <= limits::PARTS_BYTES
-            };
-            let fitting = parts.iter().take(limits::PARTS).take_while(fits).count();
-            // One that is larger goes alone.
-            parts.truncate(fitting.max(1));
-            self.parts = parts;
+            self.next_parts = parts;
         }
-        !types.is_empty() || !self.parts.is_empty()
+        self.take_next_parts() || !types.is_empty()
+    }
+
+    /// As many parts as fit into one question are those that the server is asked about next; returns false if none is left.
+    fn take_next_parts(&mut self) -> bool {
+        let mut bytes = 0;
+        let fits = |part: &&(Oid, Vec<u8>)| {
+            bytes += part.1.len();
+            bytes <= limits::PARTS_BYTES
+        };
+        let fitting = self.next_parts.iter().rev().take(limits::PARTS).take_while(fits).count();
+        // One that is larger goes alone.
+        let left = self.next_parts.len().saturating_sub(fitting.max(1));
+        self.parts = self.next_parts.split_off(left);
+        !self.parts.is_empty()
     }
 
     /// Sends the question. A composite type that was altered since the transaction's snapshot matters only to values in
