@@ -183,7 +183,9 @@ class BlockingConnection(BlockingArrowQueries[R]):
         try:
             # No method is chosen first: CPython makes an object of one that is not called where it is looked up.
             result = self._answer(sql, args or None, timeout, first, factory is tuple_row)
-            if type(result) is list and not (result and type(result[0]) is Result):
+            if type(result) is list and not (
+                result and type(result[0]) is Result  # pyright: ignore[reportUnknownArgumentType]
+            ):
                 return result  # pyright: ignore[reportUnknownVariableType]
         except BaseException as error:
             core.withdraw(error)

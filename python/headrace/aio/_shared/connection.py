@@ -186,7 +186,9 @@ class LoopConnection(LoopArrowQueries[R]):
             ticket = core.submit_first(sql, args or None) if first else core.submit(sql, args or None)  # asyncio only
             result = await self._wait(ticket, timeout)  # asyncio only
             # blocking: result = self._answer(sql, args or None, timeout, first, factory is tuple_row)
-            # blocking: if type(result) is list and not (result and type(result[0]) is Result):
+            # blocking: if type(result) is list and not (
+            # blocking:     result and type(result[0]) is Result  # pyright: ignore[reportUnknownArgumentType]
+            # blocking: ):
             # blocking:     return result  # pyright: ignore[reportUnknownVariableType]
         except BaseException as error:
             core.withdraw(error)
