@@ -152,6 +152,21 @@ fn script_that_begins_with_what_plans_nothing_has_plans_made_again_within() {
 }
 
 #[test]
+fn nothing_comes_before_commit_while_it_is_not_known_whether_the_transaction_has_failed() {
+    let catalog = Arc::default();
+    let mut pair = Pair::new(&catalog);
+    assert!(lent(&mut pair, &catalog, "UTC").is_empty());
+    assert_eq!(asks(&mut pair, "begin"), ["begin"]);
+    pair.answer(&completed("BEGIN", b'T'));
+    let fails = say().query("set local timezone to 'UTC'; select 1/0");
+    let commit = say().close("x").parse("", "commit").bind("").execute().sync();
+    assert_eq!(pair.client(&[fails.0, commit.0].concat()), Ok(RelayStep::Wait));
+    let sent = texts(&pair.sent());
+    assert_eq!(sent.iter().filter(|text| text.contains("DISCARD PLANS")).count(), 1, "{sent:?}");
+    assert_eq!(sent[sent.len() - 4..], ["commit", "B", "E", "S"]);
+}
+
+#[test]
 fn nothing_comes_before_a_lock_and_discard_all() {
     let catalog = Arc::default();
     let mut pair = Pair::new(&catalog);

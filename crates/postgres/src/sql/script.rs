@@ -67,6 +67,21 @@ pub fn plans_nothing(sql: &str) -> bool {
     !fires_triggers && WORDS.iter().any(|word| first.is(word))
 }
 
+/// Returns true if a statement ends a transaction whose changes are kept, or prepares its end, unless it has failed.
+///
+/// ```
+/// use headrace_postgres::sql::commits;
+/// assert!(commits("COMMIT") && commits("end work") && commits("prepare transaction 'x'"));
+/// assert!(!commits("ROLLBACK") && !commits("prepare x as select 1"));
+/// ```
+pub fn commits(sql: &str) -> bool {
+    let mut lexer = Lexer::new(sql);
+    let Some(first) = lexer.next() else { return false };
+    first.is("commit")
+        || first.is("end")
+        || (first.is("prepare") && lexer.next().is_some_and(|second| second.is("transaction")))
+}
+
 /// Returns true if a text has no statement.
 pub fn is_empty(sql: &str) -> bool {
     Lexer::new(sql).next().is_none()

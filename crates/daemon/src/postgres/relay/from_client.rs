@@ -14,9 +14,7 @@ use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{ReadBuffer, WriteBuffer};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{Target, frontend as client};
-use headrace_postgres::sql::{
-    Facts, begins_block, facts, is_several, plans_nothing, script, session_state_of, survives_discard,
-};
+use headrace_postgres::sql::{Facts, begins_block, facts, is_several, script, session_state_of, survives_discard};
 
 /// What becomes of a message.
 enum Outcome {
@@ -199,7 +197,7 @@ impl Relay {
         if self.plans.are() {
             let text = self.client.names.get(&names.1).map(|statement| statement.text().into_owned());
             let text = text.unwrap_or_default();
-            self.plans.bound_plans_nothing = plans_nothing(&text);
+            self.plans.bound_plans_nothing = self.has_nothing_before(&text);
             self.check_plans(&text, server, output);
         }
         match self.check(&names.1, server, output) {

@@ -17,7 +17,9 @@ use headrace_core::transitions::Transitions;
 use headrace_core::{TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::Target;
-use headrace_postgres::sql::{Facts, LASTING_BLOCK, may_set_constants, only_sets_reported_constants, plans_nothing};
+use headrace_postgres::sql::{
+    Facts, LASTING_BLOCK, commits, may_set_constants, only_sets_reported_constants, plans_nothing,
+};
 use std::sync::Arc;
 
 /// What has the server make plans again.
@@ -196,7 +198,7 @@ impl Relay {
             TransactionStatus::Idle => !server.is_idle(),
             status => status == TransactionStatus::Failed,
         };
-        if is_refused || plans_nothing(sql) {
+        if is_refused || self.has_nothing_before(sql) {
             return;
         }
         // A Sync would end the transaction that a Query without one has left open.
@@ -215,6 +217,20 @@ impl Relay {
             server.plans.may_have_changed();
             self.plans.is_compared_later = true;
         }
+    }
+
+    /// Returns true if nothing is put in before a statement, even if plans are in doubt.
+    pub(super) fn has_nothing_before(&self, sql: &str) -> bool {
+        // COMMIT of a transaction that has failed rolls it back; with something before it in its group, which is refused, the
+        // server would skip it, and the transaction would stay open. Whether it has failed shows when all is answered.
+        plans_nothing(sql) || (self.group.is_open() && commits(sql) && self.has_unanswered_groups())
+    }
+
+    /// Returns true if a group before the one that is open has not been answered.
+    fn has_unanswered_groups(&self) -> bool {
+        let ends =
+            |expected: &Expected| matches!(expected, Expected::Ready | Expected::Sync { .. } | Expected::Query(..));
+        self.in_flight.replies.iter().any(ends)
     }
 
     /// The settings are known.
