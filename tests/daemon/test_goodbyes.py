@@ -61,6 +61,7 @@ SEVERAL = {
 def admin(server: PostgresServer) -> Iterator[headrace.Connection]:
     """A session that has locked the table."""
     with headrace.connect(server.url) as conn:
+        conn.execute("drop table if exists said")
         conn.execute("create table said (what text)")
         conn.commit()
         conn.execute("lock table said")

@@ -111,7 +111,7 @@ def test_a_large_object_is_made_of_nothing_but_a_locator_and_a_handle(rows: Any)
 @pytest.mark.parametrize("rows", [*WRONG[:5], [("x",)], [(b"more than was asked for",)]])
 def test_the_content_of_a_large_object_is_bytes_of_the_length_asked_for(rows: Any) -> None:
     core: Any = SimpleNamespace(wire=Answers(), begins=False, drop=list)
-    state = lobs.LobState(core, Opaque("blob", b""), "rb", 1)  # type: ignore[arg-type]
+    state = lobs.InformixLob(core, Opaque("blob", b""), "rb", 1)  # type: ignore[arg-type]
     with pytest.raises(errors.OperationalError, match="the server"):
         driven(state.reading(4), rows)
     if rows != [(b"more than was asked for",)]:

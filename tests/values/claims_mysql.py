@@ -430,6 +430,7 @@ def _(t: Trial) -> None:
     PAGE,
     "MariaDB gives a parameter the type of its value",
     "`CALL` and `DO` are prepared; except",
+    "SELECT` and with `on_server=True`, for which MariaDB makes a table of the types that it has guessed: it would cut",
     "All other statements with parameters are sent as text: MariaDB would store those of `CREATE TRIGGER`",
     on=MARIA,
 )
@@ -441,10 +442,11 @@ def _(t: Trial) -> None:
         ("select ?", 1), ("select a + ? from said", 1), ("insert into said (a) values (? + 1)", 1),
         ("replace into said (a) values (? + 2)", 1), ("update said set b = ? + 1", 1),
         ("delete from said where a = ? + 1", 1),
-        ("with q as (select ? as n) select n from q", 1), ("call said_p(?)", 1), ("do ?", 1), ("set @a = ?", 0),
+        ("with q as (select ? as n) select n from q", 0), ("with q as (select 1 as n) select n + ? from q", 1), ("call said_p(?)", 1), ("do ?", 1), ("set @a = ?", 0),
         ("set statement max_statement_time = ? for select 1", 0),
         ("select ? union select 2", 0), ("select time(?)", 0), ("select timestamp(?)", 0),
         ("select distinct coalesce(b, ?) from said", 0), ("select coalesce(b, ?) as c from said group by c", 0),
+        ("insert into said (a) select a + ? + 90 from said", 0), ("select sum(a + ?) over () from said", 0),
         ("select distinct a from said where b = ?", 1), ("select a from said where b = ? union select 2", 1),
         ("create or replace trigger said_t before insert on said for each row set new.b = ?", 0),
     ):  # fmt: skip

@@ -245,4 +245,9 @@ pub trait Parameters {
     fn count(&self) -> usize;
     /// Parameter `i`, from 0.
     fn get(&self, i: usize) -> Result<Self::Value<'_>, Self::Error>;
+    /// Returns true if text may be the form of a value of another type, as in a protocol whose clients send parameters
+    /// without their types.
+    fn has_untyped_text(&self) -> bool {
+        false
+    }
 }

@@ -270,6 +270,10 @@ impl Parameters for Row<'_> {
     fn get(&self, i: usize) -> Result<&Datum, Mismatch> {
         Ok(&self.0[i])
     }
+    fn has_untyped_text(&self) -> bool {
+        // A client of headraced that has sent a number as text has sent a number.
+        true
+    }
 }
 
 impl Datum {

@@ -59,7 +59,6 @@ class PooledWrapper(Pools):
         return {"json_loads": str, "autocommit": True, **params, **options}
 
     def connect_alone(self, conn_params: dict[str, Any]) -> Any:
-        """Makes a connection that no pool has."""
         return self.Database.connect(**conn_params)
 
     def create_cursor(self, name: str | None = None) -> Any:

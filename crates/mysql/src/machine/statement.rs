@@ -258,6 +258,10 @@ impl Statement {
 pub(super) fn are_numbers_of_rows<P: Parameters>(row: &P, limits: &[usize]) -> bool {
     limits.iter().filter(|at| **at < row.count()).all(|at| {
         let Ok(value) = row.get(*at) else { return true };
+        if value.kind() == ValueKind::Text && row.has_untyped_text() {
+            // The server reads the number.
+            return value.with_text(|text| text.iter().all(u8::is_ascii_digit)).unwrap_or(true);
+        }
         value.kind() == ValueKind::Int && value.int().map_or(true, |number| number >= 0)
     })
 }
