@@ -197,7 +197,7 @@ impl Relay {
         if self.plans.are() {
             let text = self.client.names.get(&names.1).map(|statement| statement.text().into_owned());
             let text = text.unwrap_or_default();
-            self.plans.bound_plans_nothing = self.has_nothing_before(&text);
+            self.plans.has_nothing_before_bound = self.has_nothing_before(&text);
             self.check_plans(&text, server, output);
         }
         match self.check(&names.1, server, output) {
@@ -221,7 +221,7 @@ impl Relay {
     ) -> Result<Outcome, Refused> {
         self.group.go(GroupEvent::Begun);
         // It may be BEGIN, which has to be the first.
-        if self.plans.are() && !self.plans.bound_plans_nothing {
+        if self.plans.are() && !self.plans.has_nothing_before_bound {
             self.check_plans(UNKNOWN_TEXT, server, output);
         }
         if self.in_flight.awaited.is_empty() {

@@ -155,8 +155,8 @@ pub struct PlansInDoubt {
     is_compared_later: bool,
     /// What is bound does this when it is executed.
     pub(super) bound: OnPlans,
-    /// What was bound last, while they were in doubt, plans nothing.
-    pub(super) bound_plans_nothing: bool,
+    /// Nothing is put in before what was bound last, while they were in doubt.
+    pub(super) has_nothing_before_bound: bool,
 }
 
 impl PlansInDoubt {
