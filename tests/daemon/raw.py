@@ -127,7 +127,11 @@ class Client:
     def receive(self, answers: int = 1) -> bytes:
         """So many answers."""
         while (end := self._end(answers)) is None:
-            block = self.socket.recv(65536)
+            try:
+                block = self.socket.recv(65536)
+            except ConnectionResetError:
+                # The end of a peer that had not read everything; what it has sent comes before.
+                block = b""
             if not block:
                 raise ConnectionError(f"the connection has ended: {self._received!r}")
             self._received += block

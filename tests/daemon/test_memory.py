@@ -39,8 +39,7 @@ def test_client_with_too_many_prepared_statements_is_ended_and_others_are_served
     name, text = MANY[what]
     with client(daemon) as other:
         large, prepared = client(daemon), 0
-        # A Unix socket that is closed with bytes unread may end before its peer has read the error.
-        with pytest.raises(ConnectionError, match=f"{TOO_LARGE}|reset by peer"):
+        with pytest.raises(ConnectionError, match=TOO_LARGE):
             while prepared * len(LONG) < 2 * MEGABYTES << 20:
                 numbers = range(prepared, prepared + AT_ONCE)
                 made = b"".join(parse(name.format(number=each), text.format(number=each)) for each in numbers)
