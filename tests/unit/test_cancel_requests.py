@@ -77,6 +77,21 @@ def test_message_to_nobody_was_not_sent(shell: str) -> None:
     assert not request.doubtful
 
 
+def test_interrupted_connect_leaves_no_socket_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    begun: list[socket.socket] = []
+
+    class Interrupted(socket.socket):
+        def connect(self, _address: Any) -> None:
+            begun.append(self)
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(socket, "socket", Interrupted)
+    request = MessageRequest(("127.0.0.1", 1), MESSAGE, CANCEL_ANSWER_BYTES, check_cancelled)
+    with pytest.raises(KeyboardInterrupt):
+        opening.exchange(request, Until(20))
+    assert [one.fileno() for one in begun] == [-1]
+
+
 class CancelledSession:
     """An engine's connection, as far as a request looks at it."""
 
