@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from .. import defaults
 from .._native import Result
 from ..errors import DatabaseError, InterfaceError, NotSupportedError
-from ..rows import RowFactory
+from ..rows import tuple_row
 from ..types import ParameterRows
 from .arrow import Numeric, arrow_sink
 from .cursor_base import CursorBase, Params
@@ -31,11 +31,6 @@ class BlockingCursor(CursorBase[R]):
 
     A result is received whole.
     """
-
-    def __init__(self, connection: Any, row_factory: RowFactory[R]) -> None:
-        # Not super(), which costs CPython 3.11 as much as all that is in it: each statement makes a cursor.
-        CursorBase.__init__(self, connection._core, row_factory)  # pyright: ignore[reportUnknownMemberType]
-        self._connection = connection
 
     @property
     def connection(self) -> Any:
@@ -78,14 +73,24 @@ class BlockingCursor(CursorBase[R]):
                 if pipeline.is_due(defaults.PIPELINE_PUMP):
                     core.wire.pump_once()
                 return self
-            # Before the statement is sent: two large results would be in memory at a time.
-            self._clear()
+            # Before the statement is sent: two large results would be in memory at a time. What :meth:`_clear` does,
+            # and :meth:`_set` for rows as they come, is done here: CPython takes as long for a call as for all of it.
+            if self._pending is not None:
+                self._clear()
+            self._keeps_rows = True
+            self._result = self._rows = self._arrow = self._error = None
+            self._more = ()
+            self._position = 0
             try:
                 outcome = self._connection._answer(sql, params, timeout)
-                if type(outcome) is Result:
-                    self._set(outcome)
-                else:
+                if type(outcome) is not Result:
                     self._take(outcome)
+                elif self._row_factory is tuple_row:
+                    self._result = outcome
+                    self._rows = outcome.rows
+                    self._make = None
+                else:
+                    self._set(outcome)
             except DatabaseError as error:
                 self._failed(error)
                 raise
@@ -316,7 +321,14 @@ class BlockingCursor(CursorBase[R]):
         """
         if self._pending is not None:
             self._resolve(timeout)
-        return self._timed(self._all) if self._core.timing else self._all()
+        if self._core.timing:
+            return self._timed(self._all)  # type: ignore[no-any-return]
+        rows = self._rows
+        if rows is None or self._position or self._make is not None:
+            return self._all()
+        # All of them, as they are: for a small result a call would take as long as what it does.
+        self._rows = []
+        return rows
 
     def __iter__(self) -> Iterator[R]:
         return self

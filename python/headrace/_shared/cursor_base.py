@@ -68,20 +68,23 @@ class CursorBase(Generic[R]):
     _told: tuple[int, int | None] = -1, None
     """The number of rows and the value generated of the result that a closed cursor had."""
 
-    def __init__(self, core: Any, row_factory: RowFactory[R]) -> None:
+    # What each statement sets: a cursor that is made for one need not set it before.
+    _result: Result | None = None
+    _more: list[Result] | tuple[()] = ()
+    """Further results, the last one first. No list where there are none: the collector would look at each."""
+    _rows: list[Any] | None = None
+    _position: int = 0
+    _make: Callable[[Any], Any] | None = None
+    _keeps_rows: bool = True
+    """False for a batch without ``returning``."""
+
+    def __init__(self, connection: Any, row_factory: RowFactory[R]) -> None:
+        self._connection = connection
         # What a connection of any database shares with its cursors: requests, columns, timing.
-        self._core = core
+        self._core: Any = connection._core
         self._row_factory: RowFactory[Any] = row_factory
         self._closed = False
-        self._result: Result | None = None
-        self._more: list[Result] | tuple[()] = ()
-        """Further results, the last one first. No list where there are none: the collector would look at each."""
-        self._rows: list[Any] | None = None
-        self._position = 0
-        self._make: Callable[[Any], Any] | None = None
         self._pending: Any = None
-        self._keeps_rows = True
-        """False for a batch without ``returning``."""
 
     def _is_several(self, sql: str) -> bool:
         """Returns true if a text has several statements, as the database reads it."""

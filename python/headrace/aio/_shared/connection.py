@@ -76,7 +76,9 @@ class LoopConnection(LoopArrowQueries[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
-        return await self._cursor_type(self, self.row_factory).execute(sql, params, timeout=timeout)
+        # Not called as a method: CPython 3.11 does not specialise that for what is in a slot.
+        make = self._cursor_type
+        return await make(self, self.row_factory).execute(sql, params, timeout=timeout)
 
     async def executemany(
         self: LoopCursors[C_co],

@@ -15,7 +15,7 @@ from ..._shared.cursor_base import CursorBase, Params
 from ..._shared.limits import Limit
 from ..._shared.modes import ScrollMode
 from ...errors import DatabaseError, InterfaceError, NotSupportedError
-from ...rows import RowFactory
+from ...rows import tuple_row
 from ...types import ParameterRows
 
 if TYPE_CHECKING:
@@ -30,11 +30,6 @@ class LoopCursor(CursorBase[R]):
 
     A result is received whole.
     """
-
-    def __init__(self, connection: Any, row_factory: RowFactory[R]) -> None:
-        # Not super(), which costs CPython 3.11 as much as all that is in it: each statement makes a cursor.
-        CursorBase.__init__(self, connection._core, row_factory)  # pyright: ignore[reportUnknownMemberType]
-        self._connection = connection
 
     @property
     def connection(self) -> Any:
@@ -79,16 +74,26 @@ class LoopCursor(CursorBase[R]):
                 # blocking: if pipeline.is_due(defaults.PIPELINE_PUMP):
                 # blocking:     core.wire.pump_once()
                 return self
-            # Before the statement is sent: two large results would be in memory at a time.
-            self._clear()
+            # Before the statement is sent: two large results would be in memory at a time. What :meth:`_clear` does,
+            # and :meth:`_set` for rows as they come, is done here: CPython takes as long for a call as for all of it.
+            if self._pending is not None:
+                self._clear()
+            self._keeps_rows = True
+            self._result = self._rows = self._arrow = self._error = None
+            self._more = ()
+            self._position = 0
             ticket = core.submit(sql, params)  # asyncio only
             try:
                 outcome = await self._connection._wait(ticket, timeout)  # asyncio only
                 # blocking: outcome = self._connection._answer(sql, params, timeout)
-                if type(outcome) is Result:
-                    self._set(outcome)
-                else:
+                if type(outcome) is not Result:
                     self._take(outcome)
+                elif self._row_factory is tuple_row:
+                    self._result = outcome
+                    self._rows = outcome.rows
+                    self._make = None
+                else:
+                    self._set(outcome)
             except DatabaseError as error:
                 self._failed(error)
                 raise
@@ -327,7 +332,14 @@ class LoopCursor(CursorBase[R]):
         """
         if self._pending is not None:
             await self._resolve(timeout)
-        return self._timed(self._all) if self._core.timing else self._all()
+        if self._core.timing:
+            return self._timed(self._all)  # type: ignore[no-any-return]
+        rows = self._rows
+        if rows is None or self._position or self._make is not None:
+            return self._all()
+        # All of them, as they are: for a small result a call would take as long as what it does.
+        self._rows = []
+        return rows
 
     def __aiter__(self) -> AsyncIterator[R]:
         return self
