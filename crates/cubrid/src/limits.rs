@@ -11,7 +11,10 @@ pub const JOINED_ROWS: usize = 100;
 pub const JOINED_PARAMETERS: usize = 4000;
 /// Rows of a statement from which on it is worth its preparation.
 pub const JOINED_ROWS_FEWEST: usize = 10;
-/// Pages in flight. With two the server is never idle; more would be dropped together.
-pub const PAGES_IN_FLIGHT: usize = 2;
+/// Pages in flight at first, and after one that began too late: those in flight with it are dropped. With two the server
+/// is not idle while the client decodes.
+pub const FIRST_PAGES_IN_FLIGHT: usize = 2;
+/// Pages in flight at most. With 8 a client that is slower than the server needs a fourth of the system calls.
+pub const PAGES_IN_FLIGHT: usize = 8;
 /// The number of results that are kept. The client may have opened cursors besides.
 pub const RESULTS_KEPT: usize = 40;

@@ -3,7 +3,9 @@
 //! FETCH names the row that a page begins with, and the server decides how many rows it has. Two pages are in flight: the
 //! second is requested from the row that it most likely begins with, so that the server makes it while the first is
 //! under way and is decoded. If it begins too early, the rows that have come are left out; if too late, the page is
-//! dropped, and requested again from the right row.
+//! dropped, and requested again from the right row. While pages begin where they should, one more is in flight after
+//! each, up to [`PAGES_IN_FLIGHT`]: a client that needs longer for a page than the server then receives several by one
+//! system call, and requests several by one.
 //!
 //! A server up to CUBRID 11.0 must not be asked for rows that it has sent before, or it sends others
 //! ([`BrokerInfo::seeks`]): one page is in flight then.
@@ -17,7 +19,7 @@ use super::request::Request;
 use super::run::PageRows;
 use super::stage::RequestEvent;
 use super::{CasHandler, Expect, Machine};
-use crate::limits::PAGES_IN_FLIGHT;
+use crate::limits::{FIRST_PAGES_IN_FLIGHT, PAGES_IN_FLIGHT};
 use crate::messages::login::BrokerInfo;
 use crate::messages::server::{Page, row_of_call};
 use crate::messages::{FETCH_END, Reader, client, function};
@@ -33,12 +35,20 @@ const ROW_BYTES: usize = 12;
 const NULL_BYTES: usize = 4;
 
 /// The pages of a result that were requested.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Pages {
     /// The first row of each, from 1.
     asked: VecDeque<i32>,
     /// How many rows fewer than the page before a page is expected to have.
     margin: i32,
+    /// How many may be in flight.
+    depth: usize,
+}
+
+impl Default for Pages {
+    fn default() -> Self {
+        Self { asked: VecDeque::new(), margin: 0, depth: FIRST_PAGES_IN_FLIGHT }
+    }
 }
 
 /// A page that has come.
@@ -73,10 +83,16 @@ impl Pages {
     /// A page has come, after `read` rows.
     fn arrived(&mut self, read: i32, count: usize) -> Arrival {
         // The first comes with EXECUTE, and was not requested.
-        let first = self.asked.pop_front().unwrap_or(read + 1);
+        let Some(first) = self.asked.pop_front() else { return Arrival::Known(0) };
         match usize::try_from(i64::from(read) + 1 - i64::from(first)) {
-            Ok(known) => Arrival::Known(known.min(count)),
-            Err(_) => Arrival::Gap,
+            Ok(known) => {
+                self.depth = PAGES_IN_FLIGHT.min(self.depth + 1);
+                Arrival::Known(known.min(count))
+            }
+            Err(_) => {
+                self.depth = FIRST_PAGES_IN_FLIGHT;
+                Arrival::Gap
+            }
         }
     }
 
@@ -85,7 +101,7 @@ impl Pages {
         let position = match (self.asked.front(), self.asked.back()) {
             (Some(&front), Some(&back)) if front <= read + 1 => {
                 let guess = back + count - self.margin;
-                let is_due = self.asked.len() < PAGES_IN_FLIGHT && self.margin <= count / SLACK && guess > back;
+                let is_due = self.asked.len() < self.depth && self.margin <= count / SLACK && guess > back;
                 let end = i64::from(guess) + most.map_or(0, i64::from);
                 (is_due && end <= i64::from(total)).then_some(guess)?
             }
@@ -250,14 +266,34 @@ mod tests {
     }
 
     #[test]
+    fn one_page_more_is_in_flight_after_each_that_begins_where_it_should() {
+        let (requested, new) = read(&[10; 12], 1000, None);
+        assert_eq!(new, [10; 12]);
+        let in_flight = |arrived: usize| read(&[10; 12][..arrived], 1000, None).0.len() + 1 - arrived;
+        assert_eq!((1..=12).map(in_flight).collect::<Vec<_>>(), [2, 3, 4, 5, 6, 7, 8, 8, 8, 8, 8, 8]);
+        assert!(requested.iter().zip(1..).all(|(position, page)| *position == 10 * page + 1));
+    }
+
+    #[test]
+    fn two_pages_are_in_flight_again_after_one_that_began_too_late() {
+        // The fourth has a row less than the guess, so that those in flight after it begin too late.
+        let (requested, new) = read(&[10, 10, 10, 9, 10, 10, 10, 10, 10], 1000, None);
+        assert_eq!(new, [10, 10, 10, 9, 0, 0, 0, 10, 9]);
+        assert_eq!(requested, [11, 21, 31, 41, 51, 61, 40, 49, 58, 67, 76, 85]);
+    }
+
+    #[test]
     fn rows_that_came_before_are_left_out() {
         // The second page begins with row 11 and the third with row 21, which was the 11th row of the second.
-        assert_eq!(read(&[10, 12, 10], 100, None), (vec![11, 21, 33, 31], vec![10, 12, 8]));
+        assert_eq!(read(&[10, 12, 10], 100, None), (vec![11, 21, 33, 45, 31], vec![10, 12, 8]));
     }
 
     #[test]
     fn page_after_a_gap_is_requested_again_and_later_pages_earlier() {
-        assert_eq!(read(&[10, 9, 10, 10, 10], 100, None), (vec![11, 21, 20, 29, 38, 47], vec![10, 9, 0, 10, 9]));
+        assert_eq!(
+            read(&[10, 9, 10, 10, 10], 100, None),
+            (vec![11, 21, 20, 29, 38, 47, 56, 65], vec![10, 9, 0, 10, 9])
+        );
     }
 
     #[test]
