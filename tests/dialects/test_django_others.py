@@ -15,7 +15,7 @@ import pytest
 from headrace.testing import cubrid, informix
 
 from .own import SAMPLE
-from .test_django import own_tests
+from .test_django import HERE, own_tests, run
 
 APPS = ("basic", "transactions", "bulk_create", "aggregation", "expressions", "introspection")
 REST = ("queries", "backends", "schema", "migrations")
@@ -42,6 +42,11 @@ def databases(request: pytest.FixtureRequest) -> Iterator[dict[str, str]]:
     of = {"cubrid": _of_cubrid, "informix": _of_informix}[request.param]
     with contextlib.ExitStack() as opened:
         yield {name: json.dumps(of(opened)) for name in ("DJANGO_DATABASE", "DJANGO_OTHER")}
+
+
+@pytest.mark.slow
+def test_values_that_the_page_names(databases: dict[str, str]) -> None:
+    assert run(HERE, "django_values.py", DJANGO_DATABASE=databases["DJANGO_DATABASE"]).endswith("ok\n")
 
 
 @pytest.mark.slow

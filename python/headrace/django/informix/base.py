@@ -46,6 +46,11 @@ def _text(parameters: dict[str, Any]) -> str:
     return f"VARCHAR({length})" if length is not None and length <= LONGEST_VARCHAR else f"LVARCHAR({length})"
 
 
+def _small(parameters: dict[str, Any]) -> str:
+    """The type of a key to a SmallAutoField, for which Django asks a field of no model, is that of a SERIAL."""
+    return "INTEGER" if parameters["name"] is None else "SMALLINT"
+
+
 class DatabaseWrapper(PooledWrapper):
     """A connection of Django's to Informix."""
 
@@ -82,7 +87,7 @@ class DatabaseWrapper(PooledWrapper):
         "PositiveSmallIntegerField": "SMALLINT",
         "SlugField": _text,
         "SmallAutoField": "SERIAL",
-        "SmallIntegerField": "SMALLINT",
+        "SmallIntegerField": _small,
         # A TEXT can neither be compared nor searched.
         "TextField": "LVARCHAR(8000)",
         "TimeField": "DATETIME HOUR TO FRACTION(5)",

@@ -48,7 +48,9 @@ class DatabaseFeatures(BaseDatabaseFeatures):
     supports_expression_indexes = False
     supports_ignore_conflicts = False
     supports_index_on_text_field = False
-    supports_json_field = False
+    has_json_object_function = False
+    supports_json_field_contains = False
+    supports_primitives_in_json_field = False
     supports_nullable_unique_constraints = False
     supports_over_clause = True
     supports_parentheses_in_compound = False
@@ -58,6 +60,7 @@ class DatabaseFeatures(BaseDatabaseFeatures):
     supports_sequence_reset = False
     supports_subqueries_in_group_by = False
     supports_timezones = False
+    supports_temporal_subtraction = True
     supports_tuple_lookups = False
     test_now_utc_template = "CURRENT YEAR TO FRACTION(5)"
     time_cast_precision = 5

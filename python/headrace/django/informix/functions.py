@@ -13,6 +13,7 @@ from django.core.exceptions import FieldError
 from django.db import NotSupportedError
 from django.db.models import StdDev, Value, Variance
 from django.db.models.expressions import DurationExpression
+from django.db.models.fields.json import HasKeyLookup, JSONExact, JSONIContains, KeyTransform
 from django.db.models.functions import Now
 
 from ..expressions import written
@@ -76,6 +77,11 @@ def _duration(self: Any, compiler: Any, connection: Any) -> tuple[str, Any]:
     return f"({connection.ops.combine_expression(self.connector, parts)})", values
 
 
+def _inside(self: Any, compiler: Any, connection: Any) -> tuple[str, Any]:
+    raise NotSupportedError("Informix compares no JSON documents, and Django's paths into them are not written for it.")
+
+
 def install() -> None:
     """Lets these expressions be written for Informix."""
     written("informix", {Value: _value, Now: _now, StdDev: _spread, Variance: _spread, DurationExpression: _duration})
+    written("informix", dict.fromkeys((HasKeyLookup, JSONExact, JSONIContains, KeyTransform), _inside))

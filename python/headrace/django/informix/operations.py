@@ -33,6 +33,13 @@ _FUNCTIONS: Final = {
     "minute": "CAST(CAST(EXTEND({0}, MINUTE TO MINUTE) AS CHAR(2)) AS INTEGER)",
     "second": "CAST(CAST(EXTEND({0}, SECOND TO SECOND) AS CHAR(2)) AS INTEGER)",
 }
+_DAY: Final = 86_400_000_000
+"""Microseconds of a day."""
+_CLOCK: Final = (
+    f"({_FUNCTIONS['hour']} * 3600 + {_FUNCTIONS['minute']} * 60"
+    " + CAST(CAST(EXTEND({0}, SECOND TO FRACTION(5)) AS CHAR(8)) AS DECIMAL(7, 5))) * 1000000"
+)
+"""Microseconds of a time of day."""
 _DAYS: Final = {
     "year": "MDY(1, 1, YEAR({0}))",
     "month": "MDY(MONTH({0}), 1, YEAR({0}))",
@@ -63,6 +70,7 @@ class DatabaseOperations(ZonelessOperations):
         "AutoField": "INTEGER",
         "BigAutoField": "BIGINT",
         "SmallAutoField": "INTEGER",
+        "SmallIntegerField": "SMALLINT",
         "TextField": "LVARCHAR",
     }
 
@@ -175,8 +183,17 @@ class DatabaseOperations(ZonelessOperations):
         return f"EXTEND(EXTEND({sql}, HOUR TO {lookup_type.upper()}), HOUR TO FRACTION(5))", params
 
     def subtract_temporals(self, internal_type: str, lhs: Any, rhs: Any) -> tuple[str, Any]:
-        """Raises NotSupportedError."""
-        raise NotSupportedError("The difference of two DATETIMEs is an INTERVAL, of which Informix makes no number.")
+        """Returns microseconds: the days between, and the difference of the times of day. An INTERVAL is no number, and
+        one in seconds ends after 31 years."""
+        (first, given), (second, others) = lhs, rhs
+        if internal_type == "DateField":
+            return f"CAST({first} - {second} AS BIGINT) * {_DAY}", (*given, *others)
+        clocks = f"{_CLOCK.format(first)} - {_CLOCK.format(second)}"
+        values = (*given * _CLOCK.count("{0}"), *others * _CLOCK.count("{0}"))
+        if internal_type == "TimeField":
+            return f"CAST({clocks} AS BIGINT)", values
+        days = f"CAST(DATE({first}) - DATE({second}) AS BIGINT) * {_DAY}"
+        return f"CAST({days} + {clocks} AS BIGINT)", (*given, *others, *values)
 
     # tables
 

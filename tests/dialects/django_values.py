@@ -1,0 +1,125 @@
+"""Values of Django's fields on Informix and CUBRID that need SQL of their own. The database is in DJANGO_DATABASE."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+
+import django
+from django.conf import settings
+
+settings.configure(DATABASES={"default": json.loads(os.environ["DJANGO_DATABASE"])}, USE_TZ=False)
+django.setup()
+
+from django.core import checks  # noqa: E402
+from django.db import NotSupportedError, connection, models  # noqa: E402
+from django.db.models import DurationField, ExpressionWrapper, F  # noqa: E402
+
+INFORMIX = connection.vendor == "informix"
+
+
+class Small(models.Model):
+    """Has a small key."""
+
+    id = models.SmallAutoField(primary_key=True)
+
+    class Meta:
+        app_label = "values"
+
+
+class Run(models.Model):
+    """Has two times of each kind, and a document."""
+
+    small = models.ForeignKey(Small, models.CASCADE)
+    number = models.SmallIntegerField(default=-1)
+    begin = models.DateTimeField()
+    end = models.DateTimeField()
+    first = models.DateField()
+    last = models.DateField()
+    opens = models.TimeField()
+    closes = models.TimeField()
+    document = models.JSONField(null=True)
+
+    class Meta:
+        app_label = "values"
+
+
+BEGIN, END = dt.datetime(1969, 12, 31, 23, 59, 59, 999000), dt.datetime(2024, 2, 29, 0, 0, 0, 1000)
+OPENS, CLOSES = dt.time(23, 59, 59), dt.time(0, 0, 1)
+DOCUMENT = {"a": [1, None, "é"], "b": {"c": 1.5}}
+
+
+def duration(later: str, earlier: str) -> ExpressionWrapper:
+    """A difference."""
+    return ExpressionWrapper(F(later) - F(earlier), output_field=DurationField())
+
+
+def differences() -> None:
+    """The differences of times are those of Python, also those beyond 31 years, and negative ones."""
+    spans = {"times": duration("end", "begin"), "back": duration("begin", "end"), "days": duration("last", "first")}
+    clocks = {"clock": duration("closes", "opens")}
+    (found,) = Run.objects.annotate(**spans, **clocks).values(*spans, *clocks)
+    clock = dt.datetime.combine(BEGIN, CLOSES) - dt.datetime.combine(BEGIN, OPENS)
+    days = END.date() - BEGIN.date()
+    assert found == {"times": END - BEGIN, "back": BEGIN - END, "days": days, "clock": clock}, found
+    assert Run.objects.annotate(**spans).filter(times__gt=END - BEGIN - dt.timedelta(milliseconds=1)).count() == 1
+    assert Run.objects.annotate(**spans).filter(times__gt=END - BEGIN).count() == 0
+
+
+def documents() -> None:
+    """A document is stored and read; Informix does not look into it."""
+    run = Run.objects.get()
+    assert run.document == DOCUMENT
+    run.document = None
+    run.save()
+    assert Run.objects.filter(document__isnull=True).count() == 1
+    Run.objects.update(document={"a": 2})
+    assert list(Run.objects.values_list("document", flat=True)) == [{"a": 2}]
+    for inside in (
+        Run.objects.filter(document__has_key="a"),
+        Run.objects.filter(document__a=2),
+        Run.objects.filter(document={"a": 2}),
+        Run.objects.filter(document__contains={"a": 2}),
+        Run.objects.values("document__a"),
+    ):
+        if INFORMIX:
+            try:
+                list(inside)
+            except NotSupportedError:
+                continue
+            raise AssertionError(str(inside.query))
+
+
+def main() -> None:
+    """Makes the tables, and drops them."""
+    assert not [one for one in checks.run_checks(databases=["default"]) if one.level >= checks.ERROR]
+    with connection.schema_editor() as editor:
+        editor.create_model(Small)
+        editor.create_model(Run)
+    try:
+        small = Small.objects.create()
+        given = {
+            "begin": BEGIN,
+            "end": END,
+            "first": BEGIN.date(),
+            "last": END.date(),
+            "opens": OPENS,
+            "closes": CLOSES,
+        }
+        run = Run.objects.create(small=small, document=DOCUMENT, **given)
+        assert Run.objects.select_related("small").get().small == small
+        with connection.cursor() as cursor:
+            types = {row.name: row for row in connection.introspection.get_table_description(cursor, "values_run")}
+            assert types["number"].type_code != types["small_id"].type_code or not INFORMIX, types
+        differences()
+        documents()
+        run.delete()
+    finally:
+        with connection.schema_editor() as editor:
+            editor.delete_model(Run)
+            editor.delete_model(Small)
+    print("ok")
+
+
+main()
