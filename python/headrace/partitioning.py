@@ -20,6 +20,7 @@ from ._shared.arrow import Numeric, arrow_sink
 from ._shared.arrow_stream import ArrowStream
 from ._shared.connection import BlockingConnection
 from ._shared.dispatch import module_for
+from ._shared.loading import NO_CONVERSIONS
 from ._shared.partition import Partition, PartitionStream, quoted, without_secrets
 from ._shared.planning import AUTO, Planned, Request, Source
 from ._shared.threads import in_order
@@ -242,7 +243,7 @@ def partitions(
     for name in request.columns or ():
         rules.NAMES.check(name)
     # Of the values it reads only some become bounds, and each partition is read by its own URL.
-    keywords = {"unrepresentable": "none", **rules.connecting(request.shared)}
+    keywords = {**NO_CONVERSIONS, "unrepresentable": "none", **rules.connecting(request.shared)}
     connection: BlockingConnection[Any] = module.connect(conninfo, **keywords)
     try:
         source: Source

@@ -188,13 +188,17 @@ class Records:
     def __call__(self, values: Row, /) -> Record:
         return values if type(values) is self._class else self._class(values)
 
-    def many(self, rows: list[Any], /) -> None:
+    def many(self, rows: list[Any], /) -> Callable[[Any], Any] | None:
         """Makes the tuples of a list records, in their places.
 
         Args:
             rows: the list.
+
+        Returns:
+            What makes rows of them then; None for those that they are.
         """
         as_records(rows, self._class)
+        return None
 
 
 @functools.lru_cache(512)

@@ -13,6 +13,7 @@ from uuid import uuid4
 from ._shared.arrow import reader_maker
 from ._shared.connection import BlockingConnection
 from ._shared.dispatch import module_for
+from ._shared.loading import NO_CONVERSIONS
 from ._shared.partition import quoted, without_secrets
 from .errors import DatabaseError, NotSupportedError, ProgrammingError, UndefinedTable
 from .partitioning import Url, rules_of
@@ -200,9 +201,10 @@ class PartitionedWrite:
         given = self.url if url is None else url
         module = import_module(f"{__package__}.{self.database}")
         if given is None:
-            keywords: dict[str, Any] = {**dict(self.address), "autocommit": autocommit}
+            keywords: dict[str, Any] = {**NO_CONVERSIONS, **dict(self.address), "autocommit": autocommit}
             return module.connect(**keywords)  # type: ignore[no-any-return]
-        return module.connect(given() if callable(given) else given, autocommit=autocommit)  # type: ignore[no-any-return]
+        given = given() if callable(given) else given
+        return module.connect(given, autocommit=autocommit, **NO_CONVERSIONS)  # type: ignore[no-any-return]
 
 
 def partitioned_write(

@@ -109,7 +109,7 @@ NOTHING_TO_WAIT_FOR = {
     "what is known here": [
         *("check_alive", "timings", "reset_timings", "stats", "xid", "tell", "readable", "writable", "seekable"),
         *("add_notice_handler", "remove_notice_handler", "register_adapters", "setinputsizes", "setoutputsize"),
-        *("register_dumpers", "register_json", "set_types"),
+        *("register_dumpers", "register_json", "register_loaders", "set_types"),
     ],
     "CUBRID has a locator, and no request, to open, seek and close a large object": [
         *(f"headrace.cubrid.{name}" for name in ("connection.Connection.open_lob", *_CUBRID_FILES)),

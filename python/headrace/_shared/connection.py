@@ -184,7 +184,7 @@ class BlockingConnection(BlockingArrowQueries[R]):
         # The same result as with a cursor, without one.
         try:
             # No method is chosen first: CPython makes an object of one that is not called where it is looked up.
-            result = self._answer(sql, args or None, timeout, first, factory is tuple_row)
+            result = self._answer(sql, args or None, timeout, first, factory is core.tuples)
             if type(result) is list and not (
                 result and type(result[0]) is Result  # pyright: ignore[reportUnknownArgumentType]
             ):
@@ -192,7 +192,7 @@ class BlockingConnection(BlockingArrowQueries[R]):
         except BaseException as error:
             core.withdraw(error)
             raise
-        if factory is tuple_row and isinstance(result, Result) and result.rows is not None:
+        if factory is core.tuples and isinstance(result, Result) and result.rows is not None:
             return result.rows  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
         cursor = self._cursor_type(self, factory)
         cursor._take(result)

@@ -14,6 +14,7 @@ from .core import Core, timings
 from .cursor_base import CursorBase
 from .flows import PendingRequest
 from .lease import NO_CORE
+from .loading import NOTHING, checked_loaders
 
 R = TypeVar("R")
 Self = TypeVar("Self", bound="ConnectionBase[Any]")
@@ -114,17 +115,18 @@ class ConnectionBase(Generic[R]):
 
     def _set_here(self) -> tuple[Any, ...]:
         """What is set on this object, and not in its core."""
-        return self.row_factory, self._json, self._dumpers
+        return self.row_factory, self._json, self._dumpers, self._core.loaders
 
     def _set_again(self, kept: tuple[Any, ...]) -> None:
         """Sets that to what :meth:`_set_here` returned before."""
-        self.row_factory, json, dumpers = kept
+        self.row_factory, json, dumpers, loaders = kept
         if json is not self._json:
             self._core.wire.set_json(*json)
             self._json = json
         if dumpers is not self._dumpers:
             self._core.wire.set_dumpers(dumpers)
             self._dumpers = dumpers
+        self._core.set_loaders(loaders)
 
     def _remember(self) -> None:
         """What is set on the connection now is what a reset sets back: called when it was opened, and when a pool has
@@ -163,6 +165,19 @@ class ConnectionBase(Generic[R]):
         made = {**self._dumpers, **checked_dumpers(dumpers)}
         self._core.wire.set_dumpers(made)
         self._dumpers = made
+
+    def register_loaders(self, loaders: Mapping[str | int, Callable[[Any], Any] | None]) -> None:
+        """Registers what makes objects of the values of columns of some types, in the rows of this connection. A later
+        loader of a type takes the place of the earlier one.
+
+        Args:
+            loaders: by type, functions that take a value as headrace reads it, and return what stands in the row in its
+                place; None removes the one of a type. They are not called for NULL. A type is its name in
+                ``cursor.description``, with or without precision and scale (``"decimal"``, ``"numeric(10,2)"``), or
+                the number there.
+        """
+        core = self._core
+        core.set_loaders((core.loaders or NOTHING).with_others(checked_loaders(loaders)))
 
     @property
     def transaction_status(self) -> TransactionStatus:

@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 from .._native import ArrowSink, Wire, after_fork_in_child
 from ..errors import Error, InterfaceError
+from ..rows import RowFactory, tuple_row
 from ..types import ParameterRows
+from .arguments import row_maker
 from .cancel_requests import CancelRequest
 from .cursor_base import Column, Params
 from .flows import PendingRequest
@@ -22,6 +24,7 @@ from .transactions import Transactions
 
 if TYPE_CHECKING:
     from ..sql import Statement
+    from .loading import Loaders
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=after_fork_in_child)
@@ -102,7 +105,7 @@ class ExclusiveGuard:
 class Core(Transactions):
     """State and flows of a connection."""
 
-    __slots__ = ("command_timeout", "has_notices", "me", "pipelines", "timing", "wait", "watch")
+    __slots__ = ("command_timeout", "has_notices", "loaders", "me", "pipelines", "timing", "tuples", "wait", "watch")
 
     def __init__(self, wire: Wire, timing: bool, command_timeout: float | None) -> None:
         super().__init__(wire)
@@ -112,6 +115,10 @@ class Core(Transactions):
         self.timing = timing
         self.command_timeout = command_timeout
         """Seconds that a call without a timeout may wait for the server; None is no limit."""
+        self.loaders: Loaders | None = None
+        """What makes objects of the values of some types; None for nothing."""
+        self.tuples: RowFactory[Any] | None = tuple_row
+        """The row factory of rows that stay as the engine makes them: None, which none is, where there are loaders."""
         self.pipelines: dict[Any, Pipelined] = {}
         """The pipelines that are open, by the task or thread that entered them."""
         self.me: Callable[[], Any] = threading.get_ident
@@ -188,6 +195,16 @@ class Core(Transactions):
     @abstractmethod
     def describe(self, columns: Any) -> list[Column]:
         """PEP 249's description of a result."""
+
+    def set_loaders(self, loaders: Loaders | None) -> None:
+        """Loads the values of the results that are taken from now on."""
+        self.loaders = loaders
+        self.tuples = tuple_row if loaders is None else None
+
+    def row_maker(self, factory: RowFactory[Any], columns: Any) -> Callable[[Any], Any] | None:
+        """The function that makes rows of a result with these columns; None where they stay as they are."""
+        make = None if factory is tuple_row else row_maker(factory, columns.names)
+        return make if self.loaders is None else self.loaders.maker(self, columns, make)
 
     def notices(self) -> None:
         """Passes received notices to the handlers; does nothing for a database without notices."""

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from .. import defaults
 from .._native import Result
 from ..errors import DatabaseError, InterfaceError, NotSupportedError
-from ..rows import tuple_row
 from ..types import ParameterRows
 from .arrow import Numeric, arrow_sink
 from .cursor_base import CursorBase, Params
@@ -85,7 +84,7 @@ class BlockingCursor(CursorBase[R]):
                 outcome = self._connection._answer(sql, params, timeout)
                 if type(outcome) is not Result:
                     self._take(outcome)
-                elif self._row_factory is tuple_row:
+                elif self._row_factory is core.tuples:
                     self._result = outcome
                     self._rows = outcome.rows
                     self._make = None

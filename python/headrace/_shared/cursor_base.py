@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, Typ
 from .. import defaults
 from .._native import ArrowResult, Result
 from ..errors import DatabaseError, Error, InterfaceError, OperationalError, ProgrammingError
-from ..rows import Records, RowFactory, tuple_row
+from ..rows import Records, RowFactory
 from ..types import TypeCode
-from .arguments import checked_callable, checked_size, checked_whole, row_maker
+from .arguments import checked_callable, checked_size, checked_whole
 from .arrow import arrow_result, frame_maker, polars_maker, reader_maker, table_maker
 
 if TYPE_CHECKING:
@@ -124,12 +124,13 @@ class CursorBase(Generic[R]):
         rows = result.rows if self._keeps_rows else None
         self._rows = rows
         factory = self._row_factory
-        if rows is not None and factory is not tuple_row:
-            self._make = make = row_maker(factory, columns_of(result).names)
+        if rows is not None and factory is not self._core.tuples:
+            self._rows = None
+            self._make = make = self._core.row_maker(factory, columns_of(result))
             if isinstance(make, Records):
                 # All at once, in their list.
-                make.many(rows)
-                self._make = None
+                self._make = make.many(rows)
+            self._rows = rows
         else:
             self._make = None
 

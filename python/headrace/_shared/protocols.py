@@ -309,6 +309,10 @@ class ConnectionProtocol(Protocol[R]):
         """Registers what converts parameters of classes of the program's own."""
         ...
 
+    def register_loaders(self, loaders: Mapping[str | int, Callable[[Any], Any] | None]) -> None:
+        """Registers what makes objects of the values of columns of some types."""
+        ...
+
     def register_json(
         self, loads: Callable[[str], Any] | None = None, dumps: Callable[[Any], str | bytes] | None = None
     ) -> None:

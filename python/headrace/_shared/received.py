@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from .._native import ArrowBatch, ArrowSink, Columns, Result
 from ..errors import ProgrammingError
-from ..rows import Records, RowFactory, tuple_row
-from .arguments import row_maker
+from ..rows import Records, RowFactory
 from .connection_base import ConnectionBase
+from .core import Core
 from .cursor_base import columns_of
 
 R = TypeVar("R")
@@ -38,7 +38,7 @@ class Receiving(ConnectionBase[R]):
         if received is not None:
             received.columns = columns
             return rows
-        return _row_maker(self.row_factory, columns.names)(rows)
+        return _row_maker(self._core, self.row_factory, columns)(rows)
 
     def _has_rows(self, result: Result, received: Received | None) -> bool:
         """Returns true if the statement of a stream returns rows. Only a cursor may execute one that does not."""
@@ -62,9 +62,9 @@ class Receiving(ConnectionBase[R]):
         yield from iter(sink.take, None)
 
 
-def lists_of(factory: RowFactory[R], first: Result) -> Callable[[Result], Iterable[list[R]]]:
+def lists_of(core: Core, factory: RowFactory[R], first: Result) -> Callable[[Result], Iterable[list[R]]]:
     """What makes a list of rows of each result of a stream, and none of one without rows. ``first`` is the first."""
-    make = _row_maker(factory, columns_of(first).names)
+    make = _row_maker(core, factory, columns_of(first))
 
     def lists(result: Result) -> Iterable[list[R]]:
         return (make(result.rows),) if result.rows else ()
@@ -72,18 +72,18 @@ def lists_of(factory: RowFactory[R], first: Result) -> Callable[[Result], Iterab
     return lists
 
 
-def _row_maker(factory: RowFactory[Any], names: Sequence[str]) -> Callable[[list[Any]], list[Any]]:
+def _row_maker(core: Core, factory: RowFactory[Any], columns: Any) -> Callable[[list[Any]], list[Any]]:
     """What makes rows of a list of tuples, which is nobody else's."""
-    if factory is tuple_row:
+    make = core.row_maker(factory, columns)
+    if make is None:
         return lambda rows: rows
-    make = row_maker(factory, names)
     if not isinstance(make, Records):
         return lambda rows: list(map(make, rows))
     records = make
 
     def in_place(rows: list[Any]) -> list[Any]:
-        records.many(rows)
-        return rows
+        rest = records.many(rows)
+        return rows if rest is None else list(map(rest, rows))
 
     return in_place
 

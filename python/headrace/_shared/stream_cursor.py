@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from .. import defaults
 from ..errors import NotSupportedError
-from ..rows import RowFactory, tuple_row
+from ..rows import RowFactory
 from ..types import ParameterRows
-from .arguments import row_maker
 from .cursor import BlockingCursor
 from .cursor_base import Column, Params
 from .modes import ScrollMode
@@ -78,9 +77,8 @@ class BlockingStreamCursor(BlockingCursor[R]):
                 self._result = received.result
             else:
                 self._rows = []
-        factory = self._row_factory
-        if received.columns is not None and factory is not tuple_row:
-            self._make = row_maker(factory, received.columns.names)
+        if received.columns is not None:
+            self._make = self._core.row_maker(self._row_factory, received.columns)
         return self
 
     def executemany(

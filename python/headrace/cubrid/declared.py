@@ -10,12 +10,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from .._native import Result
-from .._shared.arguments import checked_whole, row_maker
+from .._shared.arguments import checked_whole
 from .._shared.cursor_base import Params, columns_of
 from .._shared.flows import Flow
 from .._shared.server_cursor_base import ServerCursorBase
 from ..errors import InvalidCursorName, ProgrammingError
-from ..rows import tuple_row
 
 if TYPE_CHECKING:
     from ..sql import Statement
@@ -54,10 +53,14 @@ class Declared(ServerCursorBase):
         self._open = True
         self._next, self._total = 1, result.rowcount
         self._seeks = core.wire.seeks()
-        self._set(result)
-        if self._row_factory is not tuple_row:
-            self._make = row_maker(self._row_factory, columns_of(result).names)
         self._keep(result, 1)
+        if self._row_factory is core.tuples:
+            self._set(result)
+        else:
+            # The rows of a page become what they become when they are fetched, those of the result at once.
+            self._page = self._page.copy()
+            self._set(result)
+            self._make = core.row_maker(self._row_factory, columns_of(result))
 
     def _keep(self, result: Result, begin: int) -> None:
         self._page, self._page_begin = result.rows or [], begin

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, ClassVar
 
+from .._shared.loading import NO_CONVERSIONS
 from .pools import Pools
 from .statements import StatementCursor
 
@@ -56,7 +57,7 @@ class PooledWrapper(Pools):
             params["port"] = int(settings["PORT"])
         # Django's fields convert JSON themselves.
         options = {name: value for name, value in settings["OPTIONS"].items() if name != "pool"}
-        return {"json_loads": str, "autocommit": True, **params, **options}
+        return {**NO_CONVERSIONS, "json_loads": str, "autocommit": True, **params, **options}
 
     def connect_alone(self, conn_params: dict[str, Any]) -> Any:
         return self.Database.connect(**conn_params)

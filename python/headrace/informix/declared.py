@@ -7,13 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from .. import defaults
 from .._native import Result
-from .._shared.arguments import checked_text, checked_whole, row_maker
+from .._shared.arguments import checked_text, checked_whole
 from .._shared.composing import composed
 from .._shared.cursor_base import Params, columns_of
 from .._shared.flows import Flow
 from .._shared.server_cursor_base import ServerCursorBase
 from ..errors import InterfaceError, NotSupportedError, ProgrammingError
-from ..rows import tuple_row
 
 if TYPE_CHECKING:
     from ..sql import Statement
@@ -70,8 +69,8 @@ class Declared(ServerCursorBase):
         self._suspended = result.suspended
         self._next, self._past = 1, False
         self._set(result)
-        if self._row_factory is not tuple_row:
-            self._make = row_maker(self._row_factory, columns_of(result).names)
+        if self.scrollable and self._row_factory is not core.tuples:
+            self._make = core.row_maker(self._row_factory, columns_of(result))
 
     def _closing(self) -> Flow[None]:
         if self._open:

@@ -127,7 +127,7 @@ class Streaming(PostgresBase[R], BlockingConnection[R]):
                 yield from rows
 
     def _stream(self, reading: Reading, timeout: float | None, exclusive: Any = None) -> Generator[list[R]]:
-        return self._portal(reading, timeout, partial(lists_of, self.row_factory), exclusive)
+        return self._portal(reading, timeout, partial(lists_of, self._core, self.row_factory), exclusive)
 
     def _arrow_batches(
         self, sql: Statement, params: Params, sink: ArrowSink, timeout: float | None

@@ -24,6 +24,7 @@ from sqlalchemy.engine import URL
 import headrace.mysql
 from headrace import defaults
 
+from .._shared.loading import NO_CONVERSIONS
 from . import _asyncio
 from ._engines import Engines, unwrapped
 from ._scripts import execute
@@ -172,6 +173,7 @@ class MySQLDialect_headrace(TwoPhase, Engines, MySQLDialect):
 
     def create_connect_args(self, url: URL) -> tuple[Sequence[str], dict[str, Any]]:
         keywords = url.translate_connect_args(username="user")
+        keywords.update(NO_CONVERSIONS)
         keywords.update(url.query)
         # An UPDATE counts the rows that it found, also where it changes nothing in them.
         keywords.setdefault("client_found_rows", True)

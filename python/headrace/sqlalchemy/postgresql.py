@@ -42,6 +42,7 @@ from sqlalchemy.engine import URL, processors
 
 import headrace.postgres
 from headrace._shared.arguments import TimedRow, TimedRows
+from headrace._shared.loading import NO_CONVERSIONS
 from headrace.types import Multirange, Notice, Range, TransactionStatus
 
 from . import _asyncio
@@ -455,6 +456,7 @@ class PGDialect_headrace(TwoPhase, Engines, PGDialect):
         hosts, ports = self._split_multihost_from_url(url)
         # SQLAlchemy's HSTORE and the types of pgvector and GeoAlchemy read text.
         keywords["extension_types"] = "text"
+        keywords.update(NO_CONVERSIONS)
         keywords.update(url.query)
         if hosts:
             keywords["host"] = ",".join(host or "" for host in hosts)

@@ -187,7 +187,7 @@ class LoopConnection(LoopArrowQueries[R]):
             # No method is chosen first: CPython makes an object of one that is not called where it is looked up.
             ticket = core.submit_first(sql, args or None) if first else core.submit(sql, args or None)  # asyncio only
             result = await self._wait(ticket, timeout)  # asyncio only
-            # blocking: result = self._answer(sql, args or None, timeout, first, factory is tuple_row)
+            # blocking: result = self._answer(sql, args or None, timeout, first, factory is core.tuples)
             # blocking: if type(result) is list and not (
             # blocking:     result and type(result[0]) is Result  # pyright: ignore[reportUnknownArgumentType]
             # blocking: ):
@@ -195,7 +195,7 @@ class LoopConnection(LoopArrowQueries[R]):
         except BaseException as error:
             core.withdraw(error)
             raise
-        if factory is tuple_row and isinstance(result, Result) and result.rows is not None:
+        if factory is core.tuples and isinstance(result, Result) and result.rows is not None:
             return result.rows  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
         cursor = self._cursor_type(self, factory)
         cursor._take(result)

@@ -15,7 +15,6 @@ from ..._shared.cursor_base import CursorBase, Params
 from ..._shared.limits import Limit
 from ..._shared.modes import ScrollMode
 from ...errors import DatabaseError, InterfaceError, NotSupportedError
-from ...rows import tuple_row
 from ...types import ParameterRows
 
 if TYPE_CHECKING:
@@ -88,7 +87,7 @@ class LoopCursor(CursorBase[R]):
                 # blocking: outcome = self._connection._answer(sql, params, timeout)
                 if type(outcome) is not Result:
                     self._take(outcome)
-                elif self._row_factory is tuple_row:
+                elif self._row_factory is core.tuples:
                     self._result = outcome
                     self._rows = outcome.rows
                     self._make = None

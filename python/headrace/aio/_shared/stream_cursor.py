@@ -6,12 +6,11 @@ from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from ... import defaults
-from ..._shared.arguments import row_maker
 from ..._shared.cursor_base import Column, Params
 from ..._shared.modes import ScrollMode
 from ..._shared.received import Received
 from ...errors import NotSupportedError
-from ...rows import RowFactory, tuple_row
+from ...rows import RowFactory
 from ...types import ParameterRows
 from .cursor import LoopCursor
 
@@ -78,9 +77,8 @@ class LoopStreamCursor(LoopCursor[R]):
                 self._result = received.result
             else:
                 self._rows = []
-        factory = self._row_factory
-        if received.columns is not None and factory is not tuple_row:
-            self._make = row_maker(factory, received.columns.names)
+        if received.columns is not None:
+            self._make = self._core.row_maker(self._row_factory, received.columns)
         return self
 
     async def executemany(

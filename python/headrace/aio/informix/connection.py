@@ -152,7 +152,7 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: a wait was cancelled after ``timeout`` seconds.
         """
-        return self._declared(sql, params, fetch_bytes, timeout, partial(lists_of, self.row_factory))
+        return self._declared(sql, params, fetch_bytes, timeout, partial(lists_of, self._core, self.row_factory))
 
     def _arrow_batches(
         self, sql: Statement, params: Params, sink: ArrowSink, timeout: float | None

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, overload
 
 from ... import errors
 from ..._native import InformixWire
-from ..._shared.json_functions import register_json
+from ..._shared.loading import register_conversions
 from ..._shared.opening import left, overdue, share
 from ...errors import ConnectionTimeout
 from ...informix.attempts import Resolve, Turn, attempts
@@ -52,6 +52,8 @@ async def connect(
     row_factory: RowFactory[Any] | None = None,
     json_loads: Callable[[str], Any] | None = None,
     json_dumps: Callable[[Any], str | bytes] | None = None,
+    loaders: Mapping[str | int, Callable[[Any], Any] | None] | None = None,
+    dumpers: Mapping[type, Callable[[Any], bytes | str]] | None = None,
     # blocking: strict_close: bool = False,
     **keywords: Any,
 ) -> AsyncConnection[Any]:
@@ -70,6 +72,9 @@ async def connect(
         row_factory: converts rows, see :mod:`headrace.rows`; None for tuples.
         json_loads: makes objects of JSON text; None for what :func:`headrace.types.set_json` has set, or `json.loads`.
         json_dumps: makes JSON text of objects, likewise.
+        loaders: make objects of the values of columns, as ``register_loaders`` takes them; None for what
+            :func:`headrace.types.set_loaders` has set.
+        dumpers: make parameters of objects, as ``register_dumpers`` takes them, likewise.
         keywords: settings, listed in the documentation of the database.
 
     Returns:
@@ -91,7 +96,7 @@ async def connect(
     except BaseException:
         core.wire.close()
         raise
-    register_json(connection, json_loads, json_dumps)
+    register_conversions(connection, (json_loads, json_dumps), loaders, dumpers)
     connection._remember()
     if core.timing:
         core.wire.count("connect", time.perf_counter_ns() - started)

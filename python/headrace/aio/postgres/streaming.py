@@ -157,7 +157,7 @@ class AsyncStreaming(PostgresBase[R], LoopConnection[R]):
                 # blocking: yield from rows
 
     def _stream(self, reading: Reading, timeout: float | None, exclusive: Any = None) -> AsyncGenerator[list[R]]:
-        return self._portal(reading, timeout, partial(lists_of, self.row_factory), exclusive)
+        return self._portal(reading, timeout, partial(lists_of, self._core, self.row_factory), exclusive)
 
     def _arrow_batches(
         self, sql: Statement, params: Params, sink: ArrowSink, timeout: float | None

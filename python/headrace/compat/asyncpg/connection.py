@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ... import errors
+from ..._shared.loading import NO_CONVERSIONS
 from ...aio.postgres import AsyncConnection
 from ...aio.postgres import connect as open_connection
 from ...defaults import CANCEL_TIMEOUT
@@ -420,6 +421,7 @@ async def connect(
         command_timeout=command_timeout, ssl=ssl, direct_tls=direct_tls, server_settings=server_settings,
         target_session_attrs=target_session_attrs,
     )  # fmt: skip
+    keywords |= NO_CONVERSIONS
     try:
         driver = await asyncio.wait_for(open_connection(conninfo, autocommit=True, **keywords), timeout)
     except errors.Error as error:

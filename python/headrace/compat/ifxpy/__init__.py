@@ -18,6 +18,7 @@ from types import SimpleNamespace
 from typing import Any, Final
 
 from ... import __version__, errors, informix
+from ..._shared.loading import NO_CONVERSIONS
 from . import _catalog
 from ._columns import (
     SQL_BIGINT,
@@ -123,7 +124,7 @@ def connect(
         kept.append(part)
     given: dict[str, Any] = {name: value for name, value in (("user", user), ("password", password)) if value}
     try:
-        driver = informix.connect(";".join(kept), autocommit=True, **given)
+        driver = informix.connect(";".join(kept), autocommit=True, **NO_CONVERSIONS, **given)
     except errors.Error as error:
         _last["connect"] = failed = from_driver(error)
         raise failed from error

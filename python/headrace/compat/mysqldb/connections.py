@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 from ... import _native, errors, mysql
 from ..._shared.flows import ask
+from ..._shared.loading import NO_CONVERSIONS
 from . import _exceptions as exceptions
 from . import converters, cursors, infile
 from .constants import CLIENT
@@ -82,6 +83,7 @@ class BaseConnection:
                 multi_statements=bool(flags & CLIENT.MULTI_STATEMENTS),
                 unrepresentable="none",
                 json_text=True,
+                **NO_CONVERSIONS,
                 **given,
             )
             if collation:

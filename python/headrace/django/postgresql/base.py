@@ -24,6 +24,7 @@ from django.db.backends.postgresql import base as stock  # noqa: E402
 from django.db.backends.postgresql.creation import DatabaseCreation as StockCreation  # noqa: E402
 from django.utils.functional import cached_property  # noqa: E402
 
+from ..._shared.loading import NO_CONVERSIONS  # noqa: E402
 from ...errors import DataError  # noqa: E402
 from ...pool import ConnectionPool  # noqa: E402
 from ...postgres import connect  # noqa: E402
@@ -275,7 +276,7 @@ def _ping(connection: Any) -> None:
 
 def _connect(*arguments: Any, **params: Any) -> Any:
     """Connects, with the values that Django's fields convert themselves as text."""
-    connection = connect(**{"extension_types": "text", **params})
+    connection = connect(**{**NO_CONVERSIONS, "extension_types": "text", **params})
     connection.register_adapters(_LOADERS, binary=(_INTERVAL,))
     # A pool sets back what was changed later.
     connection._remember()

@@ -15,6 +15,7 @@ from sqlalchemy.engine import URL, default
 import headrace
 import headrace.cubrid
 
+from ..._shared.loading import NO_CONVERSIONS
 from ...cubrid.catalog import LONGEST_NAME
 from .. import _asyncio
 from .._alembic import set_up_older_alembic
@@ -101,6 +102,7 @@ class CubridDialect_headrace(QuestionMarks, Levels, CubridReflection):
 
     def create_connect_args(self, url: URL) -> tuple[Sequence[str], dict[str, Any]]:
         keywords = url.translate_connect_args(username="user")
+        keywords.update(NO_CONVERSIONS)
         keywords.update(url.query)
         return (), keywords
 

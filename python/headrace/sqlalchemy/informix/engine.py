@@ -16,6 +16,7 @@ from sqlalchemy.engine import URL, default
 import headrace
 import headrace.informix
 
+from ..._shared.loading import NO_CONVERSIONS
 from ...informix.catalog import LONGEST_NAME, ONE_ROW
 from .. import _asyncio
 from .._alembic import set_up_older_alembic
@@ -110,6 +111,7 @@ class InformixDialect_headrace(QuestionMarks, Levels, InformixReflection):
 
     def create_connect_args(self, url: URL) -> tuple[Sequence[str], dict[str, Any]]:
         keywords = url.translate_connect_args(username="user")
+        keywords.update(NO_CONVERSIONS)
         keywords.update(url.query)
         # The dialect writes names that need it in double quotes.
         keywords.setdefault("DELIMIDENT", "y")
