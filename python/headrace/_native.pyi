@@ -305,11 +305,12 @@ class PostgresWire(Wire):
         sql: Statement,
         params: Params,
         prelude: str | None,
-        named: bool,
         first: bool,
         bare: bool,
         timeout: float | None,
         /,
+        *,
+        named: bool = True,
     ) -> _Answer: ...
     def execute_batch(
         self,

@@ -318,7 +318,11 @@ impl<D: Dialect> PyCall<D> {
             (Some(rows), None) => rows.bind(py).len()? as i64,
             (None, None) => -1,
         };
-        let tag = String::from_utf8_lossy(tag).into_owned();
+        // Of rows that are wanted only nobody sees it.
+        let tag = match &rows {
+            Some(_) if self.bare => String::new(),
+            _ => String::from_utf8_lossy(tag).into_owned(),
+        };
         let (generated, warnings) = (self.generated.take(), std::mem::take(&mut self.warnings));
         Ok(RequestResult { columns, rows, tag, rowcount: counted, suspended, generated, warnings, out_params })
     }

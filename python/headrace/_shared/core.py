@@ -105,7 +105,26 @@ class ExclusiveGuard:
 class Core(Transactions):
     """State and flows of a connection."""
 
-    __slots__ = ("command_timeout", "has_notices", "loaders", "me", "pipelines", "timing", "tuples", "wait", "watch")
+    __slots__ = (
+        "command_timeout",
+        "has_notices",
+        "loaders",
+        "me",
+        "pipelines",
+        "run",
+        "timing",
+        "tuples",
+        "wait",
+        "watch",
+        "way",
+    )
+
+    run: Callable[[Statement, Params, Any, bool, bool, float | None], Any]
+    """``run`` of the engine, bound once: executes one statement of a blocking connection in :attr:`way`, and waits for
+    its result, which is the only item of a tuple if there are notices. If the fourth argument is true only the first
+    row of it is kept, if the fifth is only its rows, if any. The last are the seconds that it may take."""
+    way: Any
+    """How statements are executed, which is each database's own: for most whether they begin a transaction."""
 
     def __init__(self, wire: Wire, timing: bool, command_timeout: float | None) -> None:
         super().__init__(wire)
@@ -130,6 +149,10 @@ class Core(Transactions):
         """The seconds of a limit, that of the connection where it is None."""
         return self.command_timeout if limit is None else seconds_left(limit)
 
+    def refresh_begin(self) -> None:
+        super().refresh_begin()
+        self.way = self.begins
+
     # statements
 
     @abstractmethod
@@ -139,11 +162,6 @@ class Core(Transactions):
     @abstractmethod
     def submit_first(self, sql: Statement, params: Params) -> PendingRequest[Any]:
         """Queues one statement of whose result only the first row is kept."""
-
-    @abstractmethod
-    def run(self, sql: Statement, params: Params, first: bool, bare: bool, seconds: float | None) -> Any:
-        """Executes one statement of a blocking connection, and waits for its result, which is the only item of a tuple
-        if there are notices. With ``first`` only the first row of it is kept; with ``bare`` only its rows, if any."""
 
     @abstractmethod
     def submit_arrow(self, sql: Statement, params: Params, arrow: ArrowSink) -> PendingRequest[Any]:

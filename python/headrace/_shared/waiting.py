@@ -103,7 +103,8 @@ class BlockingWaiting(ConnectionBase[R]):
             return self._wait(core.submit_first(sql, params) if first else core.submit(sql, params), limit)
         try:
             try:
-                result = core.run(sql, params, first, bare, limit if limit is None else seconds_left(limit))
+                seconds = limit if limit is None else seconds_left(limit)
+                result = core.run(sql, params, core.way, first, bare, seconds)
             except BaseException as error:
                 if self._abandon_unfinished(core) and isinstance(error, TimeoutError):
                     raise overdue(limit) from None

@@ -155,6 +155,7 @@ class CubridCore(Core):
 
     def __init__(self, wire: CubridWire, options: ConnectOptions, wire_options: dict[str, Any]) -> None:
         super().__init__(wire, options.enable_timing, options.command_timeout)
+        self.run, self.way = wire.run, self.begins
         self.options = options
         # A password stays where it was given.
         self.wire_options: dict[str, Any] = {**wire_options, "password": None}
@@ -270,9 +271,6 @@ class CubridCore(Core):
 
     def submit_first(self, sql: Statement, params: Params) -> PendingRequest[Result]:
         return self.wire.execute(sql, params, self.begins, True)
-
-    def run(self, sql: Statement, params: Params, first: bool, bare: bool, seconds: float | None) -> Any:
-        return self.wire.run(sql, params, self.begins, first, bare, seconds)
 
     def submit_arrow(self, sql: Statement, params: Params, arrow: ArrowSink) -> PendingRequest[Result]:
         return self.wire.execute(sql, params, begin=self.begins, arrow=arrow)

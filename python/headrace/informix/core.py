@@ -71,6 +71,7 @@ class InformixCore(Core):
 
     def __init__(self, wire: InformixWire, options: ConnectOptions, encrypted: bool) -> None:
         super().__init__(wire, options.enable_timing, options.command_timeout)
+        self.run, self.way = wire.run, self.begins
         self.options = options
         self.encrypted = encrypted
         self.isolation_level: InformixIsolation | None = None
@@ -113,9 +114,6 @@ class InformixCore(Core):
 
     def submit_first(self, sql: Statement, params: Params) -> PendingRequest[Result]:
         return self.wire.execute(sql, params, self.begins, True)
-
-    def run(self, sql: Statement, params: Params, first: bool, bare: bool, seconds: float | None) -> Any:
-        return self.wire.run(sql, params, self.begins, first, bare, seconds)
 
     def submit_arrow(self, sql: Statement, params: Params, arrow: ArrowSink) -> PendingRequest[Result]:
         return self.wire.execute(sql, params, begin=self.begins, arrow=arrow)

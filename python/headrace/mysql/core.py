@@ -100,9 +100,14 @@ class MySqlCore(TwoPhaseCore):
         self.isolation_level: IsolationLevel | None = None
         self.read_only: bool | None = None
         self.forget_two_phase()
-        self.text = not options.prepared
+        self.text = self.way = not options.prepared
+        self.run = wire.run
         self.noted: set[str] = set()
         """Attributes of which a user variable has what the session had before they were changed."""
+
+    def refresh_begin(self) -> None:
+        super().refresh_begin()
+        self.way = self.text
 
     @property
     def thread_id(self) -> int:
@@ -139,9 +144,6 @@ class MySqlCore(TwoPhaseCore):
 
     def submit_first(self, sql: Statement, params: Params) -> PendingRequest[Outcome]:
         return self.wire.execute(sql, params, self.text, True)
-
-    def run(self, sql: Statement, params: Params, first: bool, bare: bool, seconds: float | None) -> Any:
-        return self.wire.run(sql, params, self.text, first, bare, seconds)
 
     def submit_arrow(self, sql: Statement, params: Params, arrow: ArrowSink) -> PendingRequest[Outcome]:
         return self.wire.execute(sql, params, text=self.text, arrow=arrow)

@@ -76,6 +76,8 @@ class ConnectionCore(TwoPhaseCore):
         self.deferrable: bool | None = None
         self.begin: str | None = "BEGIN"
         self.named = options.prepared
+        self.run = wire.run if self.named else functools.partial(wire.run, named=False)
+        self.way = self.begin
         self.readings: set[Reading] = set()
         """The streams that are open."""
         self.notice_handlers: list[Callable[[Notice], None]] = []
@@ -114,7 +116,7 @@ class ConnectionCore(TwoPhaseCore):
     def refresh_begin(self) -> None:
         """Remakes the statement that begins a transaction."""
         super().refresh_begin()
-        self.begin = self.begin_statement() if self.begins else None
+        self.begin = self.way = self.begin_statement() if self.begins else None
 
     def set_mode(self, name: str, value: Any) -> None:
         if name == "isolation_level" and value is not None:
@@ -187,9 +189,6 @@ class ConnectionCore(TwoPhaseCore):
 
     def submit_first(self, sql: Statement, params: Params) -> PendingRequest[Result]:
         return self.wire.execute(sql, params, self.begin, self.named, True)
-
-    def run(self, sql: Statement, params: Params, first: bool, bare: bool, seconds: float | None) -> Any:
-        return self.wire.run(sql, params, self.begin, self.named, first, bare, seconds)
 
     def submit_arrow(self, sql: Statement, params: Params, arrow: ArrowSink) -> PendingRequest[Result]:
         return self.wire.execute(sql, params, prelude=self.begin, named=self.named, arrow=arrow)

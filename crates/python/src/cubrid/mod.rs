@@ -92,7 +92,8 @@ impl CubridWire {
         let row = query.arrange(py, params.as_ref())?;
         let (args, shape) = (Args::Row(row.unbind()), ResultShape::Several);
         let mut call = wire.call::<Cubrid>(py, &state, args, shape, query.sql.clone())?;
-        call.script = cubrid::lexer::is_several(&query.sql);
+        let facts: Option<cubrid::lexer::Facts> = query.facts();
+        call.script = facts.map_or_else(|| cubrid::lexer::is_several(&query.sql), |facts| facts.is_several);
         call.block = block;
         call.arrow = arrow;
         call.first = first;
@@ -102,7 +103,7 @@ impl CubridWire {
         wire.enqueue(
             py,
             state,
-            Request::Execute(Execute { facts: query.facts(), sql: query.sql.clone(), rows: ParameterRows::One, begin }),
+            Request::Execute(Execute { facts, sql: query.sql.clone(), rows: ParameterRows::One, begin }),
             call,
         )
     }

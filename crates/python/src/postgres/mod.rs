@@ -130,7 +130,7 @@ impl PostgresWire {
     /// Executes a statement and waits for its result, in one call: `execute`, and then `wait`. If there are notices, the
     /// result is the only item of a tuple; if it is `bare` and has rows, it is the list of them. After an error,
     /// `unfinished` returns the ticket if it is still in flight.
-    #[pyo3(signature = (sql, params, prelude, named, first, bare, timeout, /))]
+    #[pyo3(signature = (sql, params, prelude, first, bare, timeout, /, *, named=true))]
     #[expect(clippy::too_many_arguments, reason = "those of execute")]
     fn run(
         slf: &Bound<'_, Self>,
@@ -138,10 +138,10 @@ impl PostgresWire {
         sql: Sql<'_>,
         params: Option<&Bound<'_, PyAny>>,
         prelude: Option<&str>,
-        named: bool,
         first: bool,
         bare: bool,
         timeout: Option<f64>,
+        named: bool,
     ) -> PyResult<Py<PyAny>> {
         let ticket = Self::execute(
             slf, py, sql, params, prelude, named, first, true, false, 0, None, None, None, None, bare, None,

@@ -90,17 +90,17 @@ impl Wire {
         Ok(progress.unwrap_or(Progress::Eof))
     }
 
-    /// Moves bytes once, within `deadline` and the time in which a byte must move, which began at `idle`. Returns true
-    /// if the deadline has passed.
+    /// Moves bytes once, within `deadline` and the time in which a byte must move, which began at `idle`, or begins now.
+    /// Returns true if the deadline has passed.
     pub(super) fn turn_in_time(
         &self,
         py: Python<'_>,
         state: &mut WireState,
         deadline: Option<Instant>,
-        idle: &mut Instant,
+        idle: &mut Option<Instant>,
     ) -> PyResult<bool> {
         let silence = state.connection.silence(self.limits);
-        let silent = silence.and_then(|silence| idle.checked_add(silence.limit));
+        let silent = silence.and_then(|silence| idle.get_or_insert_with(Instant::now).checked_add(silence.limit));
         let until = [deadline, silent].into_iter().flatten().min();
         // Nobody else is to wait while replies accumulate.
         let replies = if self.is_wanted() { 0 } else { state.connection.machine.in_flight() };
@@ -111,7 +111,8 @@ impl Wire {
                     self.die(py, state, &silence.reason());
                 }
             }
-            Progress::Received | Progress::Sent if silence.is_some() => *idle = Instant::now(),
+            // From its next turn on.
+            Progress::Received | Progress::Sent => *idle = None,
             _ => {}
         }
         Ok(false)
@@ -152,8 +153,8 @@ impl Wire {
         is_done: impl Fn() -> bool + Sync,
         mut done: impl FnMut(&mut WireState) -> PyResult<Option<T>>,
     ) -> PyResult<Option<T>> {
-        let mut idle = Instant::now();
-        let mut looked = idle;
+        // The clock is asked where something is not answered at once.
+        let (mut idle, mut looked) = (None, None);
         let mut lead = self.follow(py, &is_done, deadline, patience)?;
         if let (Some(state), Some(asked)) = (&mut lead, asked)
             && let Some(id) = self.id_of(state, asked)
@@ -191,7 +192,7 @@ impl Wire {
                 // Not with the lock held: the thread that has the connection needs it.
                 drop(state);
                 self.wait_for_release(py, deadline)?;
-                idle = Instant::now();
+                idle = None;
                 lead = self.follow(py, &is_done, deadline, patience)?;
                 continue;
             }
@@ -200,15 +201,20 @@ impl Wire {
                 return Ok(None);
             }
             // Also after the deadline: what is there already counts.
-            if self.turn_in_time(py, &mut state, deadline, &mut idle)? || late {
-                return done(&mut state);
+            let is_over = self.turn_in_time(py, &mut state, deadline, &mut idle)? || late;
+            if let Some(result) = done(&mut state)? {
+                return Ok(Some(result));
+            }
+            if is_over {
+                return Ok(None);
             }
             let now = Instant::now();
-            let look = now.duration_since(looked) >= Duration::from_millis(limits::LOOK_MILLIS);
+            let look =
+                looked.is_none_or(|looked| now.duration_since(looked) >= Duration::from_millis(limits::LOOK_MILLIS));
             if look || self.is_wanted() {
                 drop(state);
                 if look {
-                    looked = now;
+                    looked = Some(now);
                     py.check_signals()?;
                 }
                 lead = self.follow(py, &is_done, deadline, patience)?;
@@ -229,9 +235,6 @@ impl Wire {
         mut answered: impl FnMut(&WireState),
     ) -> PyResult<Py<PyAny>> {
         let (bound, ticket) = (ticket.as_any(), ticket.get());
-        if let Some(outcome) = ticket.take() {
-            return outcome;
-        }
         let deadline = deadline(timeout);
         let done = |state: &mut WireState| {
             Ok(ticket.take().inspect(|_| {
@@ -316,7 +319,10 @@ impl Wire {
     /// request is then still in flight, and the ticket can be waited for again.
     #[pyo3(signature = (ticket, timeout=None))]
     fn wait(&self, py: Python<'_>, ticket: &Bound<'_, Ticket>, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
-        self.wait_for(py, ticket, timeout, |_| ())
+        match ticket.get().take() {
+            Some(outcome) => outcome,
+            None => self.wait_for(py, ticket, timeout, |_| ()),
+        }
     }
 
     /// The ticket of the statement that this thread has executed last by one call, if that has ended by an interrupt, or
