@@ -83,13 +83,30 @@ impl CodeSet {
                     Cow::Owned(text) => Cow::Owned(text.into_bytes()),
                 })
             }
-            _ => Some(Cow::Owned(bytes.iter().map(|b| self.letter(*b)).collect::<String>().into_bytes())),
+            _ => Some(Cow::Owned(self.letters(bytes))),
         }
+    }
+
+    /// UTF-8 for text in a code set of 256, of whose letters none has more than two bytes.
+    fn letters(self, bytes: &[u8]) -> Vec<u8> {
+        let mut utf8 = Vec::with_capacity(2 * bytes.len());
+        for &byte in bytes {
+            if byte.is_ascii() {
+                utf8.push(byte);
+                continue;
+            }
+            let letter = u32::from(self.letter(byte));
+            utf8.extend_from_slice(&[0xC0 | (letter >> 6) as u8, 0x80 | (letter & 0x3F) as u8]);
+        }
+        utf8
     }
 
     /// The character of one byte, in a code set of 256.
     fn letter(self, byte: u8) -> char {
-        let turkish = TURKISH.iter().find(|(code, _)| *code == byte && self == Self::Latin5);
+        if self != Self::Latin5 {
+            return char::from(byte);
+        }
+        let turkish = TURKISH.iter().find(|(code, _)| *code == byte);
         turkish.map_or(char::from(byte), |(_, letter)| *letter)
     }
 
@@ -192,6 +209,15 @@ mod tests {
                     assert_eq!(set.decode(&bytes).as_deref(), Some(text.as_bytes()), "{character:?} in {}", set.name());
                 }
             }
+        }
+    }
+
+    #[test]
+    fn every_byte_of_a_code_set_of_256_is_its_letter() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        for codeset in [CodeSet::Latin1, CodeSet::Latin5] {
+            let letters: String = bytes.iter().map(|byte| codeset.letter(*byte)).collect();
+            assert_eq!(codeset.decode(&bytes).as_deref(), Some(letters.as_bytes()), "{codeset:?}");
         }
     }
 

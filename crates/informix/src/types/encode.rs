@@ -30,6 +30,8 @@ pub fn bind<P: Parameters>(
     codeset: CodeSet,
     out: &mut Vec<u8>,
 ) -> Result<(), P::Error> {
+    // Most parameters take no more. Of one vector that grows for each of its parts all would be copied again and again.
+    out.reserve(4 + 16 * params.count());
     put_u16(out, SQ_BIND);
     put_u16(out, params.count() as u16);
     let mut large = Vec::new();
