@@ -34,7 +34,7 @@ FOR_EACH_SHELL = ("conversing.py",)
 GENERATED = (
     *(f"_shared/{name}.py" for name in ("arrow_queries", "arrow_stream", "blocks", "cancelling", "connection")),
     *(f"_shared/{name}.py" for name in ("cursor", "largeobject", "pipeline", "stream_cursor", "two_phase")),
-    *(f"_shared/{name}.py" for name in ("pool_frames", "pool_queries", "protocols", "scripts", "server_cursor")),
+    *(f"_shared/{name}.py" for name in ("frames", "pool_queries", "protocols", "scripts", "server_cursor")),
     *(
         f"{path.parent.name}/{path.name}"
         for path in sorted((PACKAGE / "aio").glob("[a-z]*/*.py"))

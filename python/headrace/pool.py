@@ -17,7 +17,6 @@ from ._shared.arguments import checked_callable, checked_mapping
 from ._shared.limits import checked_seconds
 from ._shared.modes import ResetMode
 from ._shared.pool_core import IS_OPEN, check_connection, copy_of_error
-from ._shared.pool_frames import PoolFrames
 from ._shared.pool_queries import PoolQueries
 from ._shared.pool_settings import PoolStats, Settings
 from ._shared.pool_work import PoolConnection, PoolWork, Waiter, commit, end_dropped, maintain
@@ -76,7 +75,7 @@ else:
 _IDLE = TransactionStatus.IDLE
 
 
-class ConnectionPool(PoolQueries, PoolFrames, PoolWork[C]):
+class ConnectionPool(PoolQueries, PoolWork[C]):
     """Lends connections to threads, the longest waiting first.
 
     ``with pool.connection() as conn:`` commits at the end of the block and rolls back when it raises an exception. A

@@ -19,9 +19,9 @@ from headrace._shared.cancelling import BlockingCancelling
 from headrace._shared.connection import BlockingConnection
 from headrace._shared.connection_base import ConnectionBase
 from headrace._shared.cursor import BlockingCursor
+from headrace._shared.frames import BlockingFrames
 from headrace._shared.largeobject import BlockingLargeObject
 from headrace._shared.pipeline import Pipeline
-from headrace._shared.pool_frames import PoolFrames
 from headrace._shared.pool_queries import PoolQueries
 from headrace._shared.pool_work import PoolWork
 from headrace._shared.rawfile import RawFile
@@ -35,9 +35,9 @@ from headrace.aio._shared.blocks import LoopBlocks
 from headrace.aio._shared.cancelling import LoopCancelling
 from headrace.aio._shared.connection import LoopConnection
 from headrace.aio._shared.cursor import LoopCursor
+from headrace.aio._shared.frames import LoopFrames
 from headrace.aio._shared.largeobject import LoopLargeObject
 from headrace.aio._shared.pipeline import AsyncPipeline
-from headrace.aio._shared.pool_frames import AsyncPoolFrames
 from headrace.aio._shared.pool_queries import AsyncPoolQueries
 from headrace.aio._shared.pool_work import LoopPoolWork
 from headrace.aio._shared.server_cursor import LoopServerCursor
@@ -85,7 +85,7 @@ CLASSES: list[type] = [
         for base in kind.__bases__
     ),
     *(BlockingWaiting, LoopWaiting, BlockingCancelling, LoopCancelling, BlockingArrowQueries, LoopArrowQueries),
-    *(PoolFrames, AsyncPoolFrames, PoolQueries, AsyncPoolQueries, PoolWork, LoopPoolWork),
+    *(BlockingFrames, LoopFrames, PoolQueries, AsyncPoolQueries, PoolWork, LoopPoolWork),
     *(BlockingConnection, postgres.Connection, mysql.Connection, informix.Connection, cubrid.Connection, Pipeline),
     *(BlockingCursor, Cursor, ServerCursor, mysql.Cursor, informix.Cursor, cubrid.Cursor, InformixServerCursor),
     *(BlockingServerCursor, LoopServerCursor, cubrid.ServerCursor, aio_cubrid.AsyncServerCursor),

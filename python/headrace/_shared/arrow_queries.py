@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from .. import defaults
 from .._native import ArrowBatch, ArrowResult, ArrowSink
-from .arrow import Numeric, arrow_rows, arrow_sink, frame_maker, polars_maker, reader_maker, table_maker
+from .arrow import Numeric, arrow_rows, arrow_sink, reader_maker
 from .arrow_stream import ArrowStream
 from .cancelling import BlockingCancelling
 from .core import no_keywords
 from .cursor_base import Params
+from .frames import BlockingFrames
 
 if TYPE_CHECKING:
     from ..sql import Statement
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 
-class BlockingArrowQueries(BlockingCancelling[R]):
+class BlockingArrowQueries(BlockingFrames, BlockingCancelling[R]):
     """What a connection has for programs that take record batches, tables or data frames instead of rows."""
 
     @abstractmethod
@@ -76,111 +77,8 @@ class BlockingArrowQueries(BlockingCancelling[R]):
             core.withdraw(error)
             raise
 
-    def fetch_arrow_table(
-        self,
-        sql: Statement,
-        *args: Any,
-        numeric: Numeric = "decimal",
-        timeout: float | None = None,
-        **named: NoReturn,
-    ) -> Any:
-        """Executes a query and returns its rows as a table of pyarrow. It is received whole.
-
-        Args:
-            sql: the query.
-            args: the parameters, one by one, or one mapping for ``%(name)s``.
-            numeric: the Arrow type of exact numbers whose type has no precision: ``"decimal"`` for decimal128(38, 20),
-                or what the numbers of the first batch need, ``"string"``, or ``"float64"``, which then holds for those
-                with a precision, too. All others are decimals of their own precision and scale.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            A ``pyarrow.Table``.
-
-        Raises:
-            ModuleNotFoundError: pyarrow is not installed.
-            DataError: a value does not fit its column's Arrow type; the text names column and row. With
-                ``unrepresentable="none"`` the value is null instead.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-            ProgrammingError: the statement returned no rows.
-        """
-        if named:
-            raise no_keywords("fetch_arrow_table", named)
-        made = table_maker("fetch_arrow_table")
-        return made(self.fetch_arrow(sql, *args, numeric=numeric, timeout=timeout))
-
-    def fetch_df(
-        self,
-        sql: Statement,
-        *args: Any,
-        numeric: Numeric = "decimal",
-        timeout: float | None = None,
-        **named: NoReturn,
-    ) -> Any:
-        """Executes a query and returns its rows as a data frame of pandas. It is received whole.
-
-        Args:
-            sql: the query.
-            args: the parameters, one by one, or one mapping for ``%(name)s``.
-            numeric: the Arrow type of exact numbers whose type has no precision: ``"decimal"`` for decimal128(38, 20),
-                or what the numbers of the first batch need, ``"string"``, or ``"float64"``, which then holds for those
-                with a precision, too. All others are decimals of their own precision and scale.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            A ``pandas.DataFrame``, with the types that pyarrow gives it.
-
-        Raises:
-            ModuleNotFoundError: pandas or pyarrow is not installed.
-            DataError: a value does not fit its column's Arrow type; the text names column and row. With
-                ``unrepresentable="none"`` the value is null instead.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-            ProgrammingError: the statement returned no rows.
-        """
-        if named:
-            raise no_keywords("fetch_df", named)
-        made = frame_maker("fetch_df")
-        return made(self.fetch_arrow(sql, *args, numeric=numeric, timeout=timeout))
-
-    def fetch_polars(
-        self,
-        sql: Statement,
-        *args: Any,
-        numeric: Numeric = "decimal",
-        timeout: float | None = None,
-        **named: NoReturn,
-    ) -> Any:
-        """Executes a query and returns its rows as a data frame of polars. It is received whole.
-
-        Args:
-            sql: the query.
-            args: the parameters, one by one, or one mapping for ``%(name)s``.
-            numeric: the Arrow type of exact numbers whose type has no precision: ``"decimal"`` for decimal128(38, 20),
-                or what the numbers of the first batch need, ``"string"``, or ``"float64"``, which then holds for those
-                with a precision, too. All others are decimals of their own precision and scale.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            A ``polars.DataFrame``.
-
-        Raises:
-            ModuleNotFoundError: polars is not installed.
-            NotSupportedError: polars does not have the Arrow type of a column.
-            DataError: a value does not fit its column's Arrow type; the text names column and row. With
-                ``unrepresentable="none"`` the value is null instead.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-            ProgrammingError: the statement returned no rows.
-        """
-        if named:
-            raise no_keywords("fetch_polars", named)
-        made = polars_maker("fetch_polars")
-        return made(self.fetch_arrow(sql, *args, numeric=numeric, timeout=timeout))
+    def _whole(self, sql: Statement, args: tuple[Any, ...], numeric: Numeric, timeout: float | None) -> ArrowResult:
+        return self.fetch_arrow(sql, *args, numeric=numeric, timeout=timeout)
 
     def fetch_record_batch(
         self,

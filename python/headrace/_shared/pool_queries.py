@@ -7,9 +7,12 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
+from .._native import ArrowResult
 from ..types import ParameterRows
+from .arrow import Numeric
 from .core import no_keywords
 from .cursor_base import Params
+from .frames import BlockingFrames
 from .protocols import ConnectionProtocol, CursorProtocol
 
 if TYPE_CHECKING:
@@ -26,8 +29,14 @@ class Lends(Protocol[R]):
         ...
 
 
-class PoolQueries:
+class PoolQueries(BlockingFrames):
     """What a pool has for programs that execute one statement."""
+
+    def _whole(
+        self: Lends[Any], sql: Statement, args: tuple[Any, ...], numeric: Numeric, timeout: float | None
+    ) -> ArrowResult:
+        with self.connection() as connection:
+            return connection.fetch_arrow(sql, *args, numeric=numeric, timeout=timeout)
 
     def execute(
         self: Lends[R], sql: Statement, params: Params = None, *, timeout: float | None = None

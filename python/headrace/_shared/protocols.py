@@ -4,7 +4,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar, overload
@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar, overload
 from .. import defaults
 from .._native import ArrowResult
 from ..rows import RowFactory
-from ..types import ParameterRows, TransactionStatus
+from ..types import ParameterRows
 from .arrow import Numeric
 from .arrow_stream import ArrowStream
-from .cursor_base import Column, Params
+from .cursor_base import Params
 from .modes import CommonIsolation, ResetMode, ScrollMode
 from .pipeline import Pipeline
-from .pool_settings import PoolStats
+from .states import ConnectionState, CursorResult, PoolState
 
 if TYPE_CHECKING:
     from ..sql import Statement
@@ -29,10 +29,8 @@ C = TypeVar("C")
 Self = TypeVar("Self")
 
 
-class CursorProtocol(Protocol[R]):
+class CursorProtocol(CursorResult, Protocol[R]):
     """A cursor of any database, blocking."""
-
-    arraysize: int
 
     def callproc(self, name: str, params: Sequence[Any] = (), *, timeout: float | None = None) -> Sequence[Any]:
         """Calls a procedure or function."""
@@ -43,18 +41,8 @@ class CursorProtocol(Protocol[R]):
         ...
 
     @property
-    def closed(self) -> bool:
-        """True after :meth:`close`."""
-        ...
-
-    @property
     def connection(self) -> ConnectionProtocol[Any]:
         """The connection to which the cursor belongs."""
-        ...
-
-    @property
-    def description(self) -> list[Column] | None:
-        """The columns of the result, or None if the last statement returned no rows."""
         ...
 
     def execute(self: Self, sql: Statement, params: Params = None, *, timeout: float | None = None) -> Self:
@@ -80,26 +68,6 @@ class CursorProtocol(Protocol[R]):
         """Executes one statement for every row of parameters: all rows are applied, or none."""
         ...
 
-    def fetch_arrow(self) -> ArrowResult:
-        """Returns the rows of :meth:`execute_arrow` as Arrow record batches."""
-        ...
-
-    def fetch_arrow_table(self) -> Any:
-        """Returns the rows of :meth:`execute_arrow` as a table of pyarrow."""
-        ...
-
-    def fetch_df(self) -> Any:
-        """Returns the rows of :meth:`execute_arrow` as a data frame of pandas."""
-        ...
-
-    def fetch_polars(self) -> Any:
-        """Returns the rows of :meth:`execute_arrow` as a data frame of polars."""
-        ...
-
-    def fetch_record_batch(self) -> Any:
-        """Returns the rows of :meth:`execute_arrow` as a reader of pyarrow."""
-        ...
-
     def fetchall(self, *, timeout: float | None = None) -> list[R]:
         """Returns all remaining rows."""
         ...
@@ -112,45 +80,12 @@ class CursorProtocol(Protocol[R]):
         """Returns the next row."""
         ...
 
-    @property
-    def lastrowid(self) -> int | None:
-        """The value that the server generated for the last INSERT; None otherwise."""
-        ...
-
     def nextset(self, *, timeout: float | None = None) -> bool | None:
         """Moves to the next result, of several statements in one text or of a batch with ``returning``."""
         ...
 
-    @property
-    def row_factory(self) -> RowFactory[Any]:
-        """Converts rows, see :mod:`headrace.rows`."""
-        ...
-
-    @property
-    def rowcount(self) -> int:
-        """The number of rows that the last statement affected or returned, also of a closed cursor."""
-        ...
-
-    @property
-    def rownumber(self) -> int | None:
-        """The index of the next row, from 0; None without a result."""
-        ...
-
     def scroll(self, value: int, mode: ScrollMode = "relative", *, timeout: float | None = None) -> None:
         """Moves within the result."""
-        ...
-
-    def setinputsizes(self, sizes: Sequence[Any], /) -> None:
-        """Does nothing, as PEP 249 allows."""
-        ...
-
-    def setoutputsize(self, size: int, column: int | None = None, /) -> None:
-        """Does nothing, as PEP 249 allows."""
-        ...
-
-    @property
-    def statusmessage(self) -> str | None:
-        """The server's message about the last statement, such as ``INSERT 0 5``; None if there is none."""
         ...
 
     def wait(self, timeout: float | None = None) -> bool:
@@ -165,52 +100,8 @@ class CursorProtocol(Protocol[R]):
     ) -> None: ...
 
 
-class ConnectionProtocol(Protocol[R]):
-    """A connection to any database, blocking."""
-
-    row_factory: RowFactory[R]
-
-    @property
-    def autocommit(self) -> bool:
-        """True if every statement is a transaction of its own."""
-        ...
-
-    @autocommit.setter
-    def autocommit(self, value: bool) -> None: ...
-
-    @property
-    def broken(self) -> bool:
-        """True if the connection is closed or was lost."""
-        ...
-
-    def cancel(self, *, timeout: float | None = None) -> None:
-        """Requests the server to cancel the statement that this connection executes."""
-        ...
-
-    def check_alive(self) -> bool:
-        """Checks an idle connection, without a round trip."""
-        ...
-
-    def close(self) -> None:
-        """Closes the connection."""
-        ...
-
-    @property
-    def closed(self) -> bool:
-        """True if the connection is closed, by either side."""
-        ...
-
-    def commit(self, *, timeout: float | None = None) -> None:
-        """Commits the open transaction."""
-        ...
-
-    @overload
-    def cursor(self, *, row_factory: None = None) -> CursorProtocol[R]: ...
-    @overload
-    def cursor(self, *, row_factory: RowFactory[T]) -> CursorProtocol[T]: ...
-    def cursor(self, *, row_factory: Any = None) -> CursorProtocol[Any]:
-        """Opens a cursor."""
-        ...
+class QueriesProtocol(Protocol[R]):
+    """What connections and pools of any database have, blocking. A pool does it on one of its connections."""
 
     def execute(self, sql: Statement, params: Params = None, *, timeout: float | None = None) -> CursorProtocol[R]:
         """Executes one statement on a new cursor."""
@@ -219,24 +110,11 @@ class ConnectionProtocol(Protocol[R]):
     def executemany(
         self, sql: Statement, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
     ) -> CursorProtocol[R]:
-        """Executes one statement for every row of parameters, on a new cursor: all rows are applied, or none."""
+        """Executes one statement for every row of parameters, on a cursor of its own: all rows are applied, or none."""
         ...
 
     def fetch(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> list[R]:
         """Executes a query and returns all of its rows."""
-        ...
-
-    def fetch_arrow(
-        self,
-        sql: Statement,
-        *args: Any,
-        numeric: Numeric = "decimal",
-        batch_rows: int = defaults.ARROW_BATCH_ROWS,
-        batch_bytes: int = defaults.ARROW_BATCH_BYTES,
-        timeout: float | None = None,
-        **named: NoReturn,
-    ) -> ArrowResult:
-        """Executes a query and returns its rows as Arrow record batches."""
         ...
 
     def fetch_arrow_table(
@@ -257,6 +135,59 @@ class ConnectionProtocol(Protocol[R]):
         """Executes a query and returns its rows as a data frame of polars."""
         ...
 
+    def fetchrow(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> R | None:
+        """Executes a query and returns its first row."""
+        ...
+
+    def fetchval(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
+        """Executes a query and returns the first value of its first row."""
+        ...
+
+
+class ConnectionProtocol(ConnectionState[R], QueriesProtocol[R], Protocol[R]):
+    """A connection to any database, blocking."""
+
+    @property
+    def autocommit(self) -> bool:
+        """True if every statement is a transaction of its own."""
+        ...
+
+    @autocommit.setter
+    def autocommit(self, value: bool) -> None: ...
+
+    def cancel(self, *, timeout: float | None = None) -> None:
+        """Requests the server to cancel the statement that this connection executes."""
+        ...
+
+    def close(self) -> None:
+        """Closes the connection."""
+        ...
+
+    def commit(self, *, timeout: float | None = None) -> None:
+        """Commits the open transaction."""
+        ...
+
+    @overload
+    def cursor(self, *, row_factory: None = None) -> CursorProtocol[R]: ...
+    @overload
+    def cursor(self, *, row_factory: RowFactory[T]) -> CursorProtocol[T]: ...
+    def cursor(self, *, row_factory: Any = None) -> CursorProtocol[Any]:
+        """Opens a cursor."""
+        ...
+
+    def fetch_arrow(
+        self,
+        sql: Statement,
+        *args: Any,
+        numeric: Numeric = "decimal",
+        batch_rows: int = defaults.ARROW_BATCH_ROWS,
+        batch_bytes: int = defaults.ARROW_BATCH_BYTES,
+        timeout: float | None = None,
+        **named: NoReturn,
+    ) -> ArrowResult:
+        """Executes a query and returns its rows as Arrow record batches."""
+        ...
+
     def fetch_record_batch(
         self,
         sql: Statement,
@@ -274,29 +205,6 @@ class ConnectionProtocol(Protocol[R]):
         """Executes a query for every row of parameters, pipelined."""
         ...
 
-    def fetchrow(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> R | None:
-        """Executes a query and returns its first row."""
-        ...
-
-    def fetchval(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
-        """Executes a query and returns the first value of its first row."""
-        ...
-
-    @property
-    def isolation_level(self) -> str | None:
-        """The isolation level of later transactions; None for the server's default."""
-        ...
-
-    @property
-    def lost(self) -> bool:
-        """True if the session was ended with a transaction open, and not by ``close()``: its changes are lost."""
-        ...
-
-    @property
-    def needs_reset(self) -> bool:
-        """True if ``reset()`` would do anything outside of a transaction."""
-        ...
-
     def ping(self, *, timeout: float | None = None) -> None:
         """Makes a round trip without any other effect."""
         ...
@@ -305,26 +213,8 @@ class ConnectionProtocol(Protocol[R]):
         """Opens a block in which statements are sent without waiting, and their results are read later."""
         ...
 
-    def register_dumpers(self, dumpers: Mapping[type, Callable[[Any], bytes | str]]) -> None:
-        """Registers what converts parameters of classes of the program's own."""
-        ...
-
-    def register_loaders(self, loaders: Mapping[str | int, Callable[[Any], Any] | None]) -> None:
-        """Registers what makes objects of the values of columns of some types."""
-        ...
-
-    def register_json(
-        self, loads: Callable[[str], Any] | None = None, dumps: Callable[[Any], str | bytes] | None = None
-    ) -> None:
-        """Registers what reads and writes JSON on this connection."""
-        ...
-
     def reset(self, mode: ResetMode = "rollback", *, timeout: float | None = None) -> None:
         """Resets the session, as a pool does when a connection is returned."""
-        ...
-
-    def reset_timings(self) -> None:
-        """Sets the counters of :meth:`timings` to zero."""
         ...
 
     def rollback(self, *, timeout: float | None = None) -> None:
@@ -354,15 +244,6 @@ class ConnectionProtocol(Protocol[R]):
         """Executes a query and returns its rows in lists, in bounded memory."""
         ...
 
-    @property
-    def streaming(self) -> bool:
-        """True while a stream is open that nothing but the end of the session ends."""
-        ...
-
-    def timings(self) -> dict[str, dict[str, int]]:
-        """Returns the counters of calls and time, which ``enable_timing`` turns on."""
-        ...
-
     def transaction(
         self: Self,
         savepoint_name: str | None = None,
@@ -376,29 +257,17 @@ class ConnectionProtocol(Protocol[R]):
         """Opens a block that is committed at its end, and rolled back when it raises an exception."""
         ...
 
-    @property
-    def transaction_status(self) -> TransactionStatus:
-        """The state of the transaction, without a round trip."""
-        ...
-
     def __enter__(self: Self) -> Self: ...
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None: ...
 
 
-class PoolProtocol(Protocol[C]):
+class PoolProtocol(PoolState, QueriesProtocol[Any], Protocol[C]):
     """A pool of connections to any database, blocking."""
-
-    name: str
 
     def close(self, timeout: float = 5.0) -> None:
         """Closes the pool."""
-        ...
-
-    @property
-    def closed(self) -> bool:
-        """True if the pool is not open."""
         ...
 
     def connection(self, timeout: float | None = None) -> AbstractContextManager[C]:
@@ -407,46 +276,6 @@ class PoolProtocol(Protocol[C]):
 
     def drain(self) -> None:
         """Replaces every connection, for example after a failover."""
-        ...
-
-    def execute(self, sql: Statement, params: Params = None, *, timeout: float | None = None) -> CursorProtocol[Any]:
-        """Executes one statement on a connection of the pool."""
-        ...
-
-    def executemany(
-        self, sql: Statement, rows: ParameterRows, *, returning: bool = False, timeout: float | None = None
-    ) -> CursorProtocol[Any]:
-        """Executes one statement for every row of parameters on a connection of the pool."""
-        ...
-
-    def fetch(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> list[Any]:
-        """Executes a query on a connection of the pool and returns all of its rows."""
-        ...
-
-    def fetchrow(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
-        """Executes a query on a connection of the pool and returns its first row."""
-        ...
-
-    def fetchval(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
-        """Executes a query on a connection of the pool and returns the first value of its first row."""
-        ...
-
-    def fetch_arrow_table(
-        self, sql: Statement, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
-    ) -> Any:
-        """Executes a query on a connection of the pool and returns its rows as a table of pyarrow."""
-        ...
-
-    def fetch_df(
-        self, sql: Statement, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
-    ) -> Any:
-        """Executes a query on a connection of the pool and returns its rows as a data frame of pandas."""
-        ...
-
-    def fetch_polars(
-        self, sql: Statement, *args: Any, numeric: Numeric = "decimal", timeout: float | None = None, **named: NoReturn
-    ) -> Any:
-        """Executes a query on a connection of the pool and returns its rows as a data frame of polars."""
         ...
 
     def getconn(self, timeout: float | None = None) -> C:
@@ -459,14 +288,6 @@ class PoolProtocol(Protocol[C]):
 
     def putconn(self, connection: C) -> None:
         """Takes a connection back: resets it, or closes it if its state is unknown."""
-        ...
-
-    def resize(self, min_size: int, max_size: int | None = None) -> None:
-        """Changes the number of connections."""
-        ...
-
-    def stats(self) -> PoolStats:
-        """Returns a snapshot of the pool."""
         ...
 
     def wait(self, timeout: float = defaults.POOL_TIMEOUT) -> None:

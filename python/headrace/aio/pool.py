@@ -19,7 +19,6 @@ from .._shared.pool_core import IS_OPEN, check_connection, copy_of_error
 from .._shared.pool_settings import PoolStats, Settings
 from ..errors import PoolClosed, ProgrammingError
 from ..types import TransactionStatus
-from ._shared.pool_frames import AsyncPoolFrames
 from ._shared.pool_queries import AsyncPoolQueries
 from ._shared.pool_work import AsyncPoolConnection, LoopPoolWork, commit, end_dropped
 
@@ -75,7 +74,7 @@ else:
 _IDLE = TransactionStatus.IDLE
 
 
-class AsyncConnectionPool(AsyncPoolQueries, AsyncPoolFrames, LoopPoolWork[C]):
+class AsyncConnectionPool(AsyncPoolQueries, LoopPoolWork[C]):
     """Lends connections to tasks, the longest waiting first: the asyncio form of :class:`headrace.pool.ConnectionPool`.
 
     It belongs to the loop on which it is opened: with ``open=True`` if it is created inside one, else at its first use.

@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from ... import defaults
 from ..._native import ArrowBatch, ArrowResult, ArrowSink
-from ..._shared.arrow import Numeric, arrow_rows, arrow_sink, frame_maker, polars_maker, reader_maker, table_maker
+from ..._shared.arrow import Numeric, arrow_rows, arrow_sink, reader_maker
 from ..._shared.core import no_keywords
 from ..._shared.cursor_base import Params
 from .arrow_stream import AsyncArrowStream
 from .cancelling import LoopCancelling
+from .frames import LoopFrames
 
 if TYPE_CHECKING:
     from ...sql import Statement
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 R = TypeVar("R")
 
 
-class LoopArrowQueries(LoopCancelling[R]):
+class LoopArrowQueries(LoopFrames, LoopCancelling[R]):
     """What a connection has for programs that take record batches, tables or data frames instead of rows."""
 
     @abstractmethod
@@ -74,111 +75,10 @@ class LoopArrowQueries(LoopCancelling[R]):
             core.withdraw(error)
             raise
 
-    async def fetch_arrow_table(
-        self,
-        sql: Statement,
-        *args: Any,
-        numeric: Numeric = "decimal",
-        timeout: float | None = None,
-        **named: NoReturn,
-    ) -> Any:
-        """Executes a query and returns its rows as a table of pyarrow. It is received whole.
-
-        Args:
-            sql: the query.
-            args: the parameters, one by one, or one mapping for ``%(name)s``.
-            numeric: the Arrow type of exact numbers whose type has no precision: ``"decimal"`` for decimal128(38, 20),
-                or what the numbers of the first batch need, ``"string"``, or ``"float64"``, which then holds for those
-                with a precision, too. All others are decimals of their own precision and scale.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            A ``pyarrow.Table``.
-
-        Raises:
-            ModuleNotFoundError: pyarrow is not installed.
-            DataError: a value does not fit its column's Arrow type; the text names column and row. With
-                ``unrepresentable="none"`` the value is null instead.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-            ProgrammingError: the statement returned no rows.
-        """
-        if named:
-            raise no_keywords("fetch_arrow_table", named)
-        made = table_maker("fetch_arrow_table")
-        return made(await self.fetch_arrow(sql, *args, numeric=numeric, timeout=timeout))
-
-    async def fetch_df(
-        self,
-        sql: Statement,
-        *args: Any,
-        numeric: Numeric = "decimal",
-        timeout: float | None = None,
-        **named: NoReturn,
-    ) -> Any:
-        """Executes a query and returns its rows as a data frame of pandas. It is received whole.
-
-        Args:
-            sql: the query.
-            args: the parameters, one by one, or one mapping for ``%(name)s``.
-            numeric: the Arrow type of exact numbers whose type has no precision: ``"decimal"`` for decimal128(38, 20),
-                or what the numbers of the first batch need, ``"string"``, or ``"float64"``, which then holds for those
-                with a precision, too. All others are decimals of their own precision and scale.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            A ``pandas.DataFrame``, with the types that pyarrow gives it.
-
-        Raises:
-            ModuleNotFoundError: pandas or pyarrow is not installed.
-            DataError: a value does not fit its column's Arrow type; the text names column and row. With
-                ``unrepresentable="none"`` the value is null instead.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-            ProgrammingError: the statement returned no rows.
-        """
-        if named:
-            raise no_keywords("fetch_df", named)
-        made = frame_maker("fetch_df")
-        return made(await self.fetch_arrow(sql, *args, numeric=numeric, timeout=timeout))
-
-    async def fetch_polars(
-        self,
-        sql: Statement,
-        *args: Any,
-        numeric: Numeric = "decimal",
-        timeout: float | None = None,
-        **named: NoReturn,
-    ) -> Any:
-        """Executes a query and returns its rows as a data frame of polars. It is received whole.
-
-        Args:
-            sql: the query.
-            args: the parameters, one by one, or one mapping for ``%(name)s``.
-            numeric: the Arrow type of exact numbers whose type has no precision: ``"decimal"`` for decimal128(38, 20),
-                or what the numbers of the first batch need, ``"string"``, or ``"float64"``, which then holds for those
-                with a precision, too. All others are decimals of their own precision and scale.
-            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit.
-
-        Returns:
-            A ``polars.DataFrame``.
-
-        Raises:
-            ModuleNotFoundError: polars is not installed.
-            NotSupportedError: polars does not have the Arrow type of a column.
-            DataError: a value does not fit its column's Arrow type; the text names column and row. With
-                ``unrepresentable="none"`` the value is null instead.
-            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection is closed or was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
-            ProgrammingError: the statement returned no rows.
-        """
-        if named:
-            raise no_keywords("fetch_polars", named)
-        made = polars_maker("fetch_polars")
-        return made(await self.fetch_arrow(sql, *args, numeric=numeric, timeout=timeout))
+    async def _whole(
+        self, sql: Statement, args: tuple[Any, ...], numeric: Numeric, timeout: float | None
+    ) -> ArrowResult:
+        return await self.fetch_arrow(sql, *args, numeric=numeric, timeout=timeout)
 
     async def fetch_record_batch(
         self,

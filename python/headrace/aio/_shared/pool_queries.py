@@ -5,9 +5,12 @@ from __future__ import annotations
 from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
+from ..._native import ArrowResult
+from ..._shared.arrow import Numeric
 from ..._shared.core import no_keywords
 from ..._shared.cursor_base import Params
 from ...types import ParameterRows
+from .frames import LoopFrames
 from .protocols import AsyncConnectionProtocol, AsyncCursorProtocol
 
 if TYPE_CHECKING:
@@ -24,8 +27,14 @@ class AsyncLends(Protocol[R]):
         ...
 
 
-class AsyncPoolQueries:
+class AsyncPoolQueries(LoopFrames):
     """What a pool has for programs that execute one statement."""
+
+    async def _whole(
+        self: AsyncLends[Any], sql: Statement, args: tuple[Any, ...], numeric: Numeric, timeout: float | None
+    ) -> ArrowResult:
+        async with self.connection() as connection:
+            return await connection.fetch_arrow(sql, *args, numeric=numeric, timeout=timeout)
 
     async def execute(
         self: AsyncLends[R], sql: Statement, params: Params = None, *, timeout: float | None = None

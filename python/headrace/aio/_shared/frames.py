@@ -1,9 +1,8 @@
-"""Queries of a pool whose rows are tables and data frames."""
+"""Queries whose rows are tables and data frames: of connections, and of pools."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from contextlib import AbstractAsyncContextManager
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..._native import ArrowResult
@@ -14,19 +13,16 @@ if TYPE_CHECKING:
     from ...sql import Statement
 
 
-class AsyncPoolFrames:
-    """What a pool has for programs that take one table or data frame of a connection."""
+class LoopFrames:
+    """What a connection or a pool has for programs that take the rows of a query as one table or data frame."""
+
+    __slots__ = ()
 
     @abstractmethod
-    def connection(self, timeout: float | None = None) -> AbstractAsyncContextManager[Any]:
-        """Opens a block with a connection."""
-
-    async def _rows(
+    async def _whole(
         self, sql: Statement, args: tuple[Any, ...], numeric: Numeric, timeout: float | None
     ) -> ArrowResult:
-        # The connection is back before a table or a frame is made of the rows.
-        async with self.connection() as connection:
-            return await connection.fetch_arrow(sql, *args, numeric=numeric, timeout=timeout)  # type: ignore[no-any-return]
+        """All rows of a query."""
 
     async def fetch_arrow_table(
         self,
@@ -36,15 +32,17 @@ class AsyncPoolFrames:
         timeout: float | None = None,
         **named: NoReturn,
     ) -> Any:
-        """Executes a query on a connection of the pool and returns its rows as a table of pyarrow.
+        """Executes a query and returns its rows as a table of pyarrow. It is received whole.
 
-        It has a transaction of its own, is received whole, and its connection is back before the table is made.
+        On a pool it is a transaction of its own, and its connection is back before the table is made.
 
         Args:
             sql: the query.
             args: the parameters, one by one, or one mapping for ``%(name)s``.
-            numeric: the Arrow type of exact numbers whose type has no precision, as for ``fetch_arrow`` of connections.
-            timeout: seconds until the query is cancelled; None for ``command_timeout``, ``math.inf`` for no limit. The
+            numeric: the Arrow type of exact numbers whose type has no precision: ``"decimal"`` for decimal128(38, 20),
+                or what the numbers of the first batch need, ``"string"``, or ``"float64"``, which then holds for those
+                with a precision, too. All others are decimals of their own precision and scale.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit. A
                 pool's own timeout is that of waiting for a connection.
 
         Returns:
@@ -52,18 +50,18 @@ class AsyncPoolFrames:
 
         Raises:
             ModuleNotFoundError: pyarrow is not installed.
-            PoolTimeout: there was no connection within the pool's timeout.
+            PoolTimeout: a pool had no connection within its timeout.
             DataError: a value does not fit its column's Arrow type; the text names column and row. With
                 ``unrepresentable="none"`` the value is null instead.
             DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
             ProgrammingError: the statement returned no rows.
         """
         if named:
             raise no_keywords("fetch_arrow_table", named)
         made = table_maker("fetch_arrow_table")
-        return made(await self._rows(sql, args, numeric, timeout))
+        return made(await self._whole(sql, args, numeric, timeout))
 
     async def fetch_df(
         self,
@@ -73,15 +71,17 @@ class AsyncPoolFrames:
         timeout: float | None = None,
         **named: NoReturn,
     ) -> Any:
-        """Executes a query on a connection of the pool and returns its rows as a data frame of pandas.
+        """Executes a query and returns its rows as a data frame of pandas. It is received whole.
 
-        It has a transaction of its own, is received whole, and its connection is back before the frame is made.
+        On a pool it is a transaction of its own, and its connection is back before the frame is made.
 
         Args:
             sql: the query.
             args: the parameters, one by one, or one mapping for ``%(name)s``.
-            numeric: the Arrow type of exact numbers whose type has no precision, as for ``fetch_arrow`` of connections.
-            timeout: seconds until the query is cancelled; None for ``command_timeout``, ``math.inf`` for no limit. The
+            numeric: the Arrow type of exact numbers whose type has no precision: ``"decimal"`` for decimal128(38, 20),
+                or what the numbers of the first batch need, ``"string"``, or ``"float64"``, which then holds for those
+                with a precision, too. All others are decimals of their own precision and scale.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit. A
                 pool's own timeout is that of waiting for a connection.
 
         Returns:
@@ -89,18 +89,18 @@ class AsyncPoolFrames:
 
         Raises:
             ModuleNotFoundError: pandas or pyarrow is not installed.
-            PoolTimeout: there was no connection within the pool's timeout.
+            PoolTimeout: a pool had no connection within its timeout.
             DataError: a value does not fit its column's Arrow type; the text names column and row. With
                 ``unrepresentable="none"`` the value is null instead.
             DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
             ProgrammingError: the statement returned no rows.
         """
         if named:
             raise no_keywords("fetch_df", named)
         made = frame_maker("fetch_df")
-        return made(await self._rows(sql, args, numeric, timeout))
+        return made(await self._whole(sql, args, numeric, timeout))
 
     async def fetch_polars(
         self,
@@ -110,15 +110,17 @@ class AsyncPoolFrames:
         timeout: float | None = None,
         **named: NoReturn,
     ) -> Any:
-        """Executes a query on a connection of the pool and returns its rows as a data frame of polars.
+        """Executes a query and returns its rows as a data frame of polars. It is received whole.
 
-        It has a transaction of its own, is received whole, and its connection is back before the frame is made.
+        On a pool it is a transaction of its own, and its connection is back before the frame is made.
 
         Args:
             sql: the query.
             args: the parameters, one by one, or one mapping for ``%(name)s``.
-            numeric: the Arrow type of exact numbers whose type has no precision, as for ``fetch_arrow`` of connections.
-            timeout: seconds until the query is cancelled; None for ``command_timeout``, ``math.inf`` for no limit. The
+            numeric: the Arrow type of exact numbers whose type has no precision: ``"decimal"`` for decimal128(38, 20),
+                or what the numbers of the first batch need, ``"string"``, or ``"float64"``, which then holds for those
+                with a precision, too. All others are decimals of their own precision and scale.
+            timeout: seconds until the call is cancelled; None for ``command_timeout``, ``math.inf`` for no limit. A
                 pool's own timeout is that of waiting for a connection.
 
         Returns:
@@ -127,15 +129,15 @@ class AsyncPoolFrames:
         Raises:
             ModuleNotFoundError: polars is not installed.
             NotSupportedError: polars does not have the Arrow type of a column.
-            PoolTimeout: there was no connection within the pool's timeout.
+            PoolTimeout: a pool had no connection within its timeout.
             DataError: a value does not fit its column's Arrow type; the text names column and row. With
                 ``unrepresentable="none"`` the value is null instead.
             DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
-            ConnectionClosed: the connection was lost.
-            TimeoutError: the call was cancelled after ``timeout`` seconds.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
             ProgrammingError: the statement returned no rows.
         """
         if named:
             raise no_keywords("fetch_polars", named)
         made = polars_maker("fetch_polars")
-        return made(await self._rows(sql, args, numeric, timeout))
+        return made(await self._whole(sql, args, numeric, timeout))
