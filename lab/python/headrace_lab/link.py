@@ -27,14 +27,9 @@ def message(tag: bytes, body: bytes) -> bytes:
     return tag + struct.pack("!i", len(body) + 4) + body
 
 
-def parse(name: str, sql: str) -> bytes:
-    """Parse."""
-    return message(b"P", name.encode() + b"\0" + sql.encode() + b"\0\0\0")
-
-
-def bind_execute(name: str, values: list[bytes]) -> bytes:
-    """Bind with binary parameters and results, and Execute."""
-    body = b"\0" + name.encode() + b"\0" + struct.pack("!hhh", 1, 1, len(values))
+def bind_execute(number: int, values: list[bytes]) -> bytes:
+    """Bind of a prepared statement with binary parameters and results, and Execute."""
+    body = b"\0%d\0" % number + struct.pack("!hhh", 1, 1, len(values))
     for value in values:
         body += struct.pack("!i", len(value)) + value
     return message(b"B", body + struct.pack("!hh", 1, 1)) + message(b"E", b"\0\0\0\0\0")
@@ -87,6 +82,7 @@ class Link:
             self.socket.close()
             raise
         self.known: dict[Any, int] = {}
+        self._prepared = 0
 
     def _authenticate(self, body: bytes) -> None:
         """Answers AuthenticationCleartextPassword, -MD5Password, -SASL, -SASLContinue and -SASLFinal."""
@@ -134,6 +130,13 @@ class Link:
             pending = pending[at:]
             if not ready:
                 return total
+
+    def prepare(self, sql: str) -> int:
+        """Parse of a statement; returns the number that is its name."""
+        self._prepared += 1
+        self.socket.sendall(message(b"P", b"%d\0" % self._prepared + sql.encode() + b"\0\0\0") + SYNC)
+        self.until_ready()
+        return self._prepared
 
     def receive(self) -> int:
         """Reads what is there, into ``view``."""

@@ -246,6 +246,12 @@ def unfinished(report: dict[str, Any]) -> str:
     return f"Stopped before: {', '.join(f'{name} {size:,}' for name, size, _ in left)}." if left else ""
 
 
+def markdown_table(headings: Sequence[str], lines: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a table in Markdown."""
+    made = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
+    return made + ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
+
+
 def markdown(report: dict[str, Any]) -> str:
     """The report as Markdown."""
     out = ["# Race", "", where(report), "", EQUAL, ""]
@@ -254,9 +260,7 @@ def markdown(report: dict[str, Any]) -> str:
     if reduced := reductions(report):
         out += [*(f"- {each}" for each in reduced), ""]
     for title, rows in groups(report):
-        out += [f"## {title}", "", "| " + " | ".join(HEADINGS) + " |", "|" + "---|" * len(HEADINGS)]
-        out += ["| " + " | ".join(cell.replace("|", "\\|") for cell in cells(row)) + " |" for row in rows]
-        out.append("")
+        out += [f"## {title}", "", *markdown_table(HEADINGS, map(cells, rows)), ""]
     return "\n".join(out)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import datetime as dt
 import itertools
 import threading
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 
 from headrace_lab._iibench import IibenchRows
 from headrace_lab.iibench.options import BenchmarkOptions
-from headrace_lab.iibench.producer import firsts, made_here, maker
+from headrace_lab.iibench.producer import Source
 from headrace_lab.iibench.reference import PythonRows, output
 from long import times
 
@@ -123,8 +124,9 @@ def test_rows_that_cannot_be_made_are_refused(wrong: dict[str, int], problem: st
 def test_small_blocks_made_together_are_those_made_one_by_one(
     strategy: str, count: int, blocks: int, binary: bool
 ) -> None:
-    how = (BenchmarkOptions(), 3, strategy, "INSERT ", binary)
-    alone = list(map(maker(*how, count), firsts(7, count, blocks)))
+    source = Source(BenchmarkOptions(), 3, strategy, "INSERT ", binary, 7, count, blocks)
+    alone = list(source.one_by_one())
     assert len(alone) == blocks
-    assert list(made_here(*how, 7, count, blocks)) == alone
-    assert list(itertools.islice(made_here(*how, 7, count, None), blocks)) == alone
+    assert list(source.made_here()) == alone
+    endless = dataclasses.replace(source, blocks=None)
+    assert list(itertools.islice(endless.made_here(), blocks)) == alone

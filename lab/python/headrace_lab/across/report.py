@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import html
-import json
 from collections.abc import Iterator
 from typing import Any
 
 from ..differences import DIFFERENCES
-from ..page import STYLE
-from ..report import EQUAL, duration, failure, times_as_long
+from ..forms import bars_page, bars_table
+from ..report import EQUAL, duration, failure, markdown_table, times_as_long
 from .databases import DATABASES, HEADRACE
 from .workloads import what
 
@@ -133,10 +131,8 @@ def markdown(report: dict[str, Any]) -> str:
     """The report as Markdown."""
     out = ["# Across databases", "", where(report), "", *(line for note in notes(report) for line in (note, ""))]
     for title, rows in groups(report):
-        out += [f"## {title}", "", "| " + " | ".join(headings(report)) + " |", "|" + "---|" * len(HEADINGS)]
-        texts = [cells(row, first_of(report)) for row in rows]
-        out += ["| " + " | ".join(cell.replace("|", "\\|") for cell in text) + " |" for text in texts]
-        out.append("")
+        lines = [cells(row, first_of(report)) for row in rows]
+        out += [f"## {title}", "", *markdown_table(headings(report), lines), ""]
     return "\n".join(out)
 
 
@@ -153,14 +149,12 @@ def published(report: dict[str, Any]) -> str:
         f"{where(report)}; {report['rows']:,} rows, medians of {rounds} rounds, and in brackets how many times as long "
         f"the usual driver takes as headrace. {EQUAL}",
         "",
-        f"| workload | {' | '.join(heads)} |",
-        "|---|" + "---|" * len(heads),
     ]
+    made: list[list[str]] = []
     for name in dict.fromkeys(row["workload"] for row in report["results"]):
         found = {(r["database"], r["driver"]): r for r in report["results"] if r["workload"] == name}
-        cells = [_published_cell(found[database, driver]) for database, driver, _ in sides]
-        lines.append(f"| `{name}` | {' | '.join(cells)} |")
-    return "\n".join(lines)
+        made.append([f"`{name}`", *(_published_cell(found[database, driver]) for database, driver, _ in sides)])
+    return "\n".join([*lines, *markdown_table(["workload", *heads], made)])
 
 
 def _published_cell(row: Row) -> str:
@@ -172,27 +166,9 @@ def _published_cell(row: Row) -> str:
 
 def page(report: dict[str, Any]) -> str:
     """The report as one page that needs nothing but itself: its bars are its own."""
-    parts = [
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
-        "<meta name='viewport' content='width=device-width, initial-scale=1'><title>headrace: across databases</title>",
-        f"<style>{STYLE}.bar{{background:var(--them);height:.8rem;min-width:1px}}.us .bar{{background:var(--us)}}"
-        "td.long{min-width:14rem}</style></head><body><h1>headrace: across databases</h1>",
-        f"<p>{html.escape(where(report))}</p>",
-        *(f"<p>{html.escape(note)}</p>" for note in notes(report)),
+    first = first_of(report)
+    tables = [
+        (title, bars_table(headings(report), [("us" if row["ours"] else "", cells(row, first), row) for row in rows]))
+        for title, rows in groups(report)
     ]
-    for title, rows in groups(report):
-        longest = max((row["median_s"] for row in rows if failure(row) is None), default=1.0)
-        parts.append(f"<h2>{html.escape(title)}</h2><div class='scroll'><table><tr>")
-        parts += [f"<th>{html.escape(heading)}</th>" for heading in [*headings(report), ""]]
-        parts.append("</tr>")
-        for row in rows:
-            bad = failure(row) is not None
-            share = 0.0 if bad else row["median_s"] / longest * 100
-            kind = ("us" if row["ours"] else "") + (" bad" if bad else "")
-            texts = cells(row, first_of(report))
-            parts.append(f"<tr class='{kind}'>" + "".join(f"<td>{html.escape(text)}</td>" for text in texts))
-            parts.append(f"<td class='long'><div class='bar' style='width:{share:.1f}%'></div></td></tr>")
-        parts.append("</table></div>")
-    data = html.escape(json.dumps(report, indent=1))
-    parts.append(f"<details><summary>data (JSON)</summary><pre class='scroll'>{data}</pre></details></body></html>")
-    return "".join(parts)
+    return bars_page("headrace: across databases", "", [where(report), *notes(report)], tables, report)

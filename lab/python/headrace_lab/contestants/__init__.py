@@ -41,9 +41,7 @@ _CUBRID = {
     "pycubrid-async": "pycubrid_async",
 }
 _POSTGRESQL = {
-    "headrace": "headrace_sync",
-    "headrace-async": "headrace_async",
-    "headrace-uvloop": "headrace_async",
+    **_OURS,
     "floor": "floor",
     "psycopg": "psycopg_sync",
     "psycopg-async": "psycopg_async",

@@ -17,9 +17,6 @@ class Contestant(Sync):
     def start(self) -> None:
         self.conn = adbc.connect(self.url, autocommit=True)
 
-    def stop(self) -> None:
-        self.conn.close()
-
     def arrow(self, size: int, inner: int, data: Any) -> Any:
         self.kept = [self._table(data) for _ in range(inner)]
         return self.kept[-1]

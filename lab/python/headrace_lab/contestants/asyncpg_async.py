@@ -18,12 +18,6 @@ class Contestant(Async):
     batches = "pipelined"
     mark = "$1"
 
-    async def astart(self) -> None:
-        self.conn = await self.aconnected()
-
-    async def astop(self) -> None:
-        await self.conn.close()
-
     async def aconnected(self) -> Any:
         return await asyncpg.connect(self.url)
 
@@ -40,13 +34,6 @@ class Contestant(Async):
     async def select_ten(self, size: int, inner: int, data: Any) -> Rows:
         statement = await self.conn.prepare(self.sql.select_ten("$1"))
         return await self.atimed(inner, lambda: statement.fetch(10))
-
-    async def fetch(self, size: int, inner: int, data: Any) -> Rows:
-        # Kept until the clock has stopped: letting go of a result is not fetching one.
-        self.kept = [await self.conn.fetch(data) for _ in range(inner)]
-        return self.kept[-1]
-
-    fetch_types = fetch_wide = fetch
 
     async def executemany(self, size: int, inner: int, data: Any) -> int:
         statement = self.sql.insert("$1", "$2", "$3", "$4", "$5")
@@ -82,13 +69,6 @@ class Contestant(Async):
             f"fetch_{size}", schema_name=self.sql.schema, output=drop, format="binary"
         )
         return int(status.split()[1])
-
-    async def connect(self, size: int, inner: int, data: Any) -> int:
-        async def once() -> None:
-            await (await asyncpg.connect(self.url)).close()
-
-        await self.atimed(inner, once)
-        return 0
 
     async def stream(self, size: int, inner: int, data: Any) -> int:
         async with self.conn.transaction():

@@ -9,7 +9,6 @@ import importlib.util
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractAsyncContextManager, AbstractContextManager
 from typing import Any, Final
 
@@ -65,6 +64,8 @@ class Sync:
         self.seen: RowSet | None = None
         self.taking_batches = False
         self.alchemy_made: Any = None
+        self.conn: Any = None
+        """Its connection."""
 
     def run(self, workload: str, size: int, inner: int, data: Any) -> Any:
         """Runs a workload and returns its last result."""
@@ -88,9 +89,12 @@ class Sync:
 
     def start(self) -> None:
         """Connects."""
+        self.conn = self.connected()
 
     def stop(self) -> None:
         """Disconnects."""
+        if self.conn is not None:
+            self.conn.close()
 
     def leave(self) -> None:
         """Disconnects, with its pools, and what SQLAlchemy has connected."""
@@ -186,6 +190,16 @@ class Sync:
     def fetch(self, size: int, inner: int, data: Any) -> Any:
         raise NotImplementedError
 
+    def fetch_types(self, size: int, inner: int, data: Any) -> Any:
+        return self.fetch(size, inner, data)
+
+    def fetch_wide(self, size: int, inner: int, data: Any) -> Any:
+        return self.fetch(size, inner, data)
+
+    def connect(self, size: int, inner: int, data: Any) -> Any:
+        self.timed(inner, lambda: self.connected().close())
+        return 0
+
     def stream(self, size: int, inner: int, data: Any) -> Any:
         raise NotImplementedError
 
@@ -255,43 +269,6 @@ class Sync:
         return result
 
 
-class Floor(Sync):
-    """A null client: what it sends is prepared in advance."""
-
-    loads = w.SERVICE
-
-    def __init__(self, url: str, sql: Sql, uvloop: bool = False) -> None:
-        super().__init__(url, sql, uvloop)
-        self.rows: dict[int, Rows] = {}
-        self.readers: list[Floor] = []
-        """Those that have a connection for each part of a table."""
-
-    def rows_in(self, table: Any) -> Any:
-        """The rows, which the first round makes into bytes."""
-        if len(table) not in self.rows:
-            self.rows[len(table)] = arrow_rows(table)
-        return self.rows[len(table)]
-
-    def _partitions(self, workload: str, size: int, inner: int) -> int:
-        statements = self.sql.ranges(workload, size)
-        while len(self.readers) < len(statements):
-            self.readers.append(type(self)(self.url, self.sql))
-            self.readers[-1].start()
-        for _ in range(inner):
-            with ThreadPoolExecutor(len(statements)) as threads:
-                reading = [
-                    threads.submit(reader.fetch, size, 1, statement)
-                    for reader, statement in zip(self.readers, statements, strict=False)
-                ]
-            for each in reading:
-                each.result()
-        return 0
-
-    def stop(self) -> None:
-        for reader in self.readers:
-            reader.stop()
-
-
 class Async(Sync):
     """An asyncio contestant: its methods are coroutines, run on one loop."""
 
@@ -299,8 +276,6 @@ class Async(Sync):
 
     def __init__(self, url: str, sql: Sql, uvloop: bool = False) -> None:
         super().__init__(url, sql)
-        self.conn: Any = None
-        """Its connection."""
         self.other: Any = None
         """A second connection."""
         if uvloop:
@@ -325,9 +300,11 @@ class Async(Sync):
 
     async def astart(self) -> None:
         """Connects."""
+        self.conn = await self.aconnected()
 
     async def astop(self) -> None:
         """Disconnects."""
+        await self.disconnect(self.conn)
 
     def leave(self) -> None:
         """Disconnects, with its pools, and what SQLAlchemy has connected."""
@@ -439,6 +416,18 @@ class Async(Sync):
 
             self.alchemy_made = Asyncio(self.url, self.alchemy, self.sql)
         return self.alchemy_made
+
+    async def fetch(self, size: int, inner: int, data: Any) -> Rows:
+        # Kept until the clock has stopped: letting go of a result is not fetching one.
+        self.kept = [await self.rows_of(self.conn, data) for _ in range(inner)]
+        return self.kept[-1]
+
+    async def connect(self, size: int, inner: int, data: Any) -> int:
+        async def once() -> None:
+            await self.disconnect(await self.aconnected())
+
+        await self.atimed(inner, once)
+        return 0
 
     async def arrow(self, size: int, inner: int, data: Any) -> Any:
         self.kept = [table_of(await self.fetch(size, 1, data)) for _ in range(inner)]

@@ -40,15 +40,11 @@ def parameters(row: tuple[Any, ...]) -> bytes:
 
 
 class Contestant(PreparedFloor):
-    package = ""
     options = (
         "bytes prepared in advance, replies counted, nothing decoded; all pages requested at once, EXECUTE_ARRAY of "
         "INSERTs with many rows"
     )
     batches = "EXECUTE_ARRAY, many rows each"
-    skips = {
-        "stream": "it would be a fetch",
-    }
 
     def connected(self) -> Link:
         return Link(self.url)

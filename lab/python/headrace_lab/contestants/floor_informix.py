@@ -39,12 +39,8 @@ def put(row: bytes) -> bytes:
 
 
 class Contestant(PreparedFloor):
-    package = ""
     options = "bytes prepared in advance, replies counted, nothing decoded; insert cursor"
     batches = "insert cursor"
-    skips = {
-        "stream": "it would be a fetch",
-    }
     replies = 2
 
     def connected(self) -> Link:

@@ -49,13 +49,9 @@ def text_row(row: tuple[Any, ...]) -> str:
 
 
 class Contestant(PreparedFloor):
-    package = ""
     options = (
         "bytes prepared in advance, replies counted, nothing decoded; bulk execution or INSERTs of many rows, LOAD DATA"
     )
-    skips = {
-        "stream": "it would be a fetch",
-    }
 
     def start(self) -> None:
         super().start()

@@ -26,9 +26,6 @@ class Contestant(Async):
         self.batches = self.sql.batches
         self.mark = self.sql.own(1)[0]
 
-    async def astop(self) -> None:
-        await self.conn.close()
-
     async def aconnected(self) -> Any:
         allowed: dict[str, Any] = {"local_infile": True} if self.sql.loads_rows else {}
         return await headrace.aio.connect(self.url, autocommit=True, **allowed)
@@ -59,13 +56,6 @@ class Contestant(Async):
         return await self.atimed(inner, lambda: self.conn.fetch(data))
 
     select_systables_first_10 = select_one_row
-
-    async def fetch(self, size: int, inner: int, data: Any) -> Rows:
-        # Kept until the clock has stopped: letting go of a result is not fetching one.
-        self.kept = [await self.conn.fetch(data) for _ in range(inner)]
-        return self.kept[-1]
-
-    fetch_types = fetch_wide = fetch
 
     async def arrow(self, size: int, inner: int, data: Any) -> Any:
         self.kept = [await self.conn.fetch_arrow(data) for _ in range(inner)]

@@ -27,9 +27,6 @@ class Contestant(Sync):
         self.batches = self.sql.batches
         self.mark = self.sql.own(1)[0]
 
-    def stop(self) -> None:
-        self.conn.close()
-
     def ask(self, conn: Any, statement: str, value: int) -> Rows:
         return conn.execute(statement, (value,)).fetchall()  # type: ignore[no-any-return]
 
@@ -64,8 +61,6 @@ class Contestant(Sync):
         # Kept until the clock has stopped: letting go of a result is not fetching one.
         self.kept = [self.conn.execute(data).fetchall() for _ in range(inner)]
         return self.kept[-1]
-
-    fetch_types = fetch_wide = fetch
 
     def arrow(self, size: int, inner: int, data: Any) -> Any:
         self.kept = [self.conn.fetch_arrow(data) for _ in range(inner)]

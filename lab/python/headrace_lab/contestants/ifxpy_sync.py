@@ -73,6 +73,3 @@ class Contestant(MySqlDbLike):
     def commit(self, cursor: Any) -> None:
         self.conn.commit()
         self.conn.set_autocommit(True)
-
-    def streaming(self) -> Any:
-        return self.cursor()

@@ -43,6 +43,3 @@ class Contestant(MySqlDbLike):
     def commit(self, cursor: Any) -> None:
         self.conn.commit()
         self.conn.autocommit = True
-
-    def streaming(self) -> Any:
-        return self.cursor()

@@ -45,7 +45,7 @@ class MySqlDbLike(Sync):
 
     def streaming(self) -> Any:
         """A cursor that does not receive its result whole."""
-        raise NotImplementedError
+        return self.cursor()
 
     def begin(self, cursor: Any) -> None:
         """Begins a transaction."""
@@ -54,12 +54,6 @@ class MySqlDbLike(Sync):
     def commit(self, cursor: Any) -> None:
         """Ends it."""
         cursor.execute("COMMIT")
-
-    def start(self) -> None:
-        self.conn = self.connected()
-
-    def stop(self) -> None:
-        self.conn.close()
 
     def cursor(self) -> Any:
         """A cursor."""
@@ -97,8 +91,6 @@ class MySqlDbLike(Sync):
             cursor.execute(data)
             self.kept.append(cursor.fetchall())
         return list(self.kept[-1])
-
-    fetch_types = fetch_wide = fetch
 
     def executemany(self, size: int, inner: int, data: Any) -> int:
         statement = self.sql.insert(self.mark)
@@ -138,10 +130,6 @@ class MySqlDbLike(Sync):
 
     def pipeline_execute(self, size: int, inner: int, data: Any) -> Rows:
         return self._one_by_one(self.sql.select_one(self.mark), data)
-
-    def connect(self, size: int, inner: int, data: Any) -> int:
-        self.timed(inner, lambda: self.connected().close())
-        return 0
 
     def stream(self, size: int, inner: int, data: Any) -> int:
         cursor = self.streaming()

@@ -34,12 +34,6 @@ class Contestant(Sync):
             database=parts.path[1:], password=parts.password,
         )  # fmt: skip
 
-    def start(self) -> None:
-        self.conn = self.connected()
-
-    def stop(self) -> None:
-        self.conn.close()
-
     def ask(self, conn: Any, statement: str, value: int) -> Rows:
         return conn.run(statement, id=value)  # type: ignore[no-any-return]
 
@@ -55,8 +49,6 @@ class Contestant(Sync):
         # Kept until the clock has stopped: letting go of a result is not fetching one.
         self.kept = [self.conn.run(data) for _ in range(inner)]
         return self.kept[-1]
-
-    fetch_types = fetch_wide = fetch
 
     def executemany(self, size: int, inner: int, data: Any) -> int:
         for _ in range(inner):
@@ -78,7 +70,3 @@ class Contestant(Sync):
         for n in data:
             rows += statement.run(id=n)
         return rows
-
-    def connect(self, size: int, inner: int, data: Any) -> int:
-        self.timed(inner, lambda: self.connected().close())
-        return 0

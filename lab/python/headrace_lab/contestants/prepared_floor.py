@@ -1,30 +1,56 @@
-"""What the floors share whose connections are :class:`~headrace_lab.counted.Counted`.
-
-That is: statements that are prepared once, and what is measured on several connections.
-"""
+"""What the floors of all databases share: bytes prepared in advance, and what is measured on several connections."""
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from .. import workloads as w
-from ..counted import Counted, Question, beside, share
-from .base import Floor
+from ..counted import Question, beside, share
+from ..digest import arrow_rows
+from ..workloads import Sql
+from .base import Rows, Sync
 
 
-class PreparedFloor(Floor):
-    """A floor. Each has its own way to connect, and its own bytes."""
+class PreparedFloor(Sync):
+    """A null client: what it sends is prepared in advance. Each has its own way to connect, and its own bytes."""
+
+    loads = w.SERVICE
+    skips = {"stream": "it would be a fetch"}
 
     replies = 1
     """How many replies the request for a query has."""
 
-    def connected(self) -> Counted:
-        """A new connection."""
-        raise NotImplementedError
-
     def query(self, number: int, values: list[int]) -> bytes:
         """The request for a prepared query with integers."""
         raise NotImplementedError
+
+    def __init__(self, url: str, sql: Sql, uvloop: bool = False) -> None:
+        super().__init__(url, sql, uvloop)
+        self.rows: dict[int, Rows] = {}
+        self.readers: list[PreparedFloor] = []
+        """Those that have a connection for each part of a table."""
+
+    def rows_in(self, table: Any) -> Any:
+        """The rows, which the first round makes into bytes."""
+        if len(table) not in self.rows:
+            self.rows[len(table)] = arrow_rows(table)
+        return self.rows[len(table)]
+
+    def _partitions(self, workload: str, size: int, inner: int) -> int:
+        statements = self.sql.ranges(workload, size)
+        while len(self.readers) < len(statements):
+            self.readers.append(type(self)(self.url, self.sql))
+            self.readers[-1].start()
+        for _ in range(inner):
+            with ThreadPoolExecutor(len(statements)) as threads:
+                reading = [
+                    threads.submit(reader.fetch, size, 1, statement)
+                    for reader, statement in zip(self.readers, statements, strict=False)
+                ]
+            for each in reading:
+                each.result()
+        return 0
 
     def start(self) -> None:
         self.link: Any = self.connected()
@@ -33,7 +59,8 @@ class PreparedFloor(Floor):
         self.requests: dict[Any, tuple[bytes, int]] = {}
 
     def stop(self) -> None:
-        super().stop()
+        for reader in self.readers:
+            reader.stop()
         for link in self.links:
             link.close()
 
@@ -52,20 +79,16 @@ class PreparedFloor(Floor):
         return 0
 
     def select_one(self, size: int, inner: int, data: Any) -> int:
-        return self.queries(self.sql.select_one("?"), [w.KEY], inner)
+        return self.queries(self.sql.select_one(self.mark), [w.KEY], inner)
 
     def select_ten(self, size: int, inner: int, data: Any) -> int:
-        return self.queries(self.sql.select_ten("?"), [10], inner)
+        return self.queries(self.sql.select_ten(self.mark), [10], inner)
 
     pool = select_one
 
     def arrow_stream(self, size: int, inner: int, data: Any) -> Any:
         # Its bytes are those of a fetch, and none of them are kept.
         return self.fetch(size, inner, self.sql.stream(size))
-
-    def connect(self, size: int, inner: int, data: Any) -> int:
-        self.timed(inner, lambda: self.connected().close())
-        return 0
 
     def pipelined(self, sql: str, data: Any) -> tuple[bytes, int]:
         """The requests for a query with each of these integers in turn, and the number of their replies."""
@@ -79,10 +102,10 @@ class PreparedFloor(Floor):
         return 0
 
     def pipeline(self, size: int, inner: int, data: Any) -> int:
-        return self._pipelined(self.sql.pipeline("?"), data, False)
+        return self._pipelined(self.sql.pipeline(self.mark), data, False)
 
     def pipeline_execute(self, size: int, inner: int, data: Any) -> int:
-        return self._pipelined(self.sql.select_one("?"), data, True)
+        return self._pipelined(self.sql.select_one(self.mark), data, True)
 
     def fetch_request(self, data: Any) -> tuple[bytes, int]:
         """The request for all rows of a statement, and the number of its replies."""
@@ -94,7 +117,7 @@ class PreparedFloor(Floor):
             self.link.ask(data, request, replies)
         return 0
 
-    fetch_types = fetch_wide = arrow = fetch
+    arrow = fetch
 
     def beside_bulk(self, size: int, inner: int, data: Any) -> int:
         self.fetch(size, 1, data)
@@ -104,7 +127,7 @@ class PreparedFloor(Floor):
 
     def _one_row(self, connections: int) -> list[Question]:
         """The select of a row by key, on so many connections."""
-        sql = self.sql.select_one("?")
+        sql = self.sql.select_one(self.mark)
         while len(self.links) < connections:
             self.links.append(self.connected())
         asked: list[Question] = []

@@ -25,9 +25,6 @@ class Contestant(Async):
         self.conn = await self.aconnected()
         self.lists: Any = None
 
-    async def astop(self) -> None:
-        self.conn.close()
-
     async def aconnected(self) -> Any:
         return await psqlpy.connect(dsn=self.url)
 
@@ -35,7 +32,7 @@ class Contestant(Async):
         conn.close()
 
     async def rows_of(self, conn: Any, statement: str, *values: int) -> Rows:
-        return await self._rows(conn, statement, list(values))
+        return (await conn.fetch(statement, list(values), prepared=True)).result(as_tuple=True)  # type: ignore[no-any-return]
 
     async def amake_pool(self, size: int) -> Any:
         return psqlpy.ConnectionPool(dsn=self.url, max_db_pool_size=size)
@@ -43,23 +40,13 @@ class Contestant(Async):
     async def aclose_pool(self, pool: Any) -> None:
         pool.close()
 
-    async def _rows(self, conn: Any, sql: str, params: list[Any]) -> Rows:
-        return (await conn.fetch(sql, params, prepared=True)).result(as_tuple=True)  # type: ignore[no-any-return]
-
     async def select_one(self, size: int, inner: int, data: Any) -> Rows:
         statement = self.sql.select_one("$1")
-        return await self.atimed(inner, lambda: self._rows(self.conn, statement, [w.KEY]))
+        return await self.atimed(inner, lambda: self.rows_of(self.conn, statement, w.KEY))
 
     async def select_ten(self, size: int, inner: int, data: Any) -> Rows:
         statement = self.sql.select_ten("$1")
-        return await self.atimed(inner, lambda: self._rows(self.conn, statement, [10]))
-
-    async def fetch(self, size: int, inner: int, data: Any) -> Rows:
-        # Kept until the clock has stopped: letting go of a result is not fetching one.
-        self.kept = [await self._rows(self.conn, data, []) for _ in range(inner)]
-        return self.kept[-1]
-
-    fetch_types = fetch_wide = fetch
+        return await self.atimed(inner, lambda: self.rows_of(self.conn, statement, 10))
 
     def _lists(self, data: Any) -> Any:
         """The rows in the only form that execute_many takes; made once, off the clock, in the warm-up round."""
@@ -80,20 +67,19 @@ class Contestant(Async):
             await self.conn.execute_many(statement, rows, prepared=True)
         return size
 
-    async def pipeline(self, size: int, inner: int, data: Any) -> Rows:
-        statement, rows = self.sql.pipeline("$1"), Rows()
+    async def _pipelined(self, statement: str, data: Any) -> Rows:
+        # Its pipeline is a method of a transaction, and is given all statements at once.
+        rows = Rows()
         async with self.conn.transaction() as transaction:
             for result in await transaction.pipeline([(statement, [n]) for n in data], prepared=True):
                 rows += result.result(as_tuple=True)
         return rows
 
+    async def pipeline(self, size: int, inner: int, data: Any) -> Rows:
+        return await self._pipelined(self.sql.pipeline("$1"), data)
+
     async def pipeline_execute(self, size: int, inner: int, data: Any) -> Rows:
-        # Its pipeline is a method of a transaction, and is given all statements at once.
-        statement, rows = self.sql.select_one("$1"), Rows()
-        async with self.conn.transaction() as transaction:
-            for result in await transaction.pipeline([(statement, [n]) for n in data], prepared=True):
-                rows += result.result(as_tuple=True)
-        return rows
+        return await self._pipelined(self.sql.select_one("$1"), data)
 
     async def bulk_in(self, size: int, inner: int, data: Any) -> int:
         # Version 0.11 hangs for good when it is given 30,000 of these rows at once.
@@ -103,13 +89,6 @@ class Contestant(Async):
                     "target", data[at : at + COPY_ROWS], columns=d.COLUMNS, schema_name=self.sql.schema
                 )
         return size
-
-    async def connect(self, size: int, inner: int, data: Any) -> int:
-        async def once() -> None:
-            (await psqlpy.connect(dsn=self.url)).close()
-
-        await self.atimed(inner, once)
-        return 0
 
     async def stream(self, size: int, inner: int, data: Any) -> int:
         async with self.conn.transaction() as transaction:

@@ -15,12 +15,6 @@ class Contestant(Async):
     options = f"implementation {psycopg.pq.__impl__}, binary=True, prepare=True, psycopg_pool's AsyncConnectionPool"
     mark = "%s"
 
-    async def astart(self) -> None:
-        self.conn = await self.aconnected()
-
-    async def astop(self) -> None:
-        await self.conn.close()
-
     async def aconnected(self) -> Any:
         return await psycopg.AsyncConnection.connect(self.url, autocommit=True)
 

@@ -21,9 +21,6 @@ class Contestant(Sync):
         self.conn = psycopg.connect(self.url, autocommit=True)
         self.conn.prepare_threshold = 0
 
-    def stop(self) -> None:
-        self.conn.close()
-
     def ask(self, conn: Any, statement: str, value: int) -> Rows:
         return conn.execute(statement, (value,), prepare=True, binary=True).fetchall()  # type: ignore[no-any-return]
 
@@ -52,8 +49,6 @@ class Contestant(Sync):
         # Kept until the clock has stopped: letting go of a result is not fetching one.
         self.kept = [self.conn.cursor(binary=True).execute(data, prepare=True).fetchall() for _ in range(inner)]
         return self.kept[-1]
-
-    fetch_types = fetch_wide = fetch
 
     def executemany(self, size: int, inner: int, data: Any) -> int:
         statement = self.sql.insert("%b")

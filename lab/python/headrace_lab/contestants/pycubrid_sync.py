@@ -39,9 +39,6 @@ class Contestant(MySqlDbLike):
             self.made = pycubrid.connect(**given(self.url))
         return self.made
 
-    def streaming(self) -> Any:
-        return self.cursor()
-
     def executemany(self, size: int, inner: int, data: Any) -> int:
         conn, statement = self._manual(), self.sql.insert(self.mark)
         for _ in range(inner):

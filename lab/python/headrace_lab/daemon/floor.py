@@ -15,12 +15,12 @@ from typing import Any, Final
 from urllib.parse import parse_qs, urlsplit
 
 from ..counted import share
-from ..link import BUFFER, SSL_REQUEST, SYNC, Link, bind_execute, parse
+from ..link import BUFFER, SSL_REQUEST, SYNC, Link, bind_execute
 from .base import Client, Clock, Rows
 from .workloads import BULK_BATCH, LIMITS, SELECT, limits
 
-NAME: Final = "people"
-STATEMENT: Final = parse(NAME, f"{SELECT}$1") + SYNC
+NUMBER: Final = 1
+"""The number of the statement, the first that is prepared on a connection."""
 READY: Final = b"Z\0\0\0\5I"
 """ReadyForQuery outside of a transaction."""
 
@@ -33,7 +33,7 @@ def socket_path(url: str) -> str:
 
 def request(asked: Sequence[int]) -> bytes:
     """The bytes of so many executions."""
-    return b"".join(bind_execute(NAME, [struct.pack("!q", limit)]) for limit in asked) + SYNC
+    return b"".join(bind_execute(NUMBER, [struct.pack("!q", limit)]) for limit in asked) + SYNC
 
 
 def rows_of(reply: bytes) -> Rows:
@@ -69,8 +69,7 @@ class Floor(Client):
         link = Link(self.url)
         # A buffer for each of hundreds of connections would take hundreds of megabytes.
         link.buffer, link.view = bytearray(), self.view
-        link.socket.sendall(STATEMENT)
-        link.until_ready()
+        link.prepare(f"{SELECT}$1")
         return link
 
     def ask(self, conn: Any) -> Any:

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import html
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from ..page import STYLE
-from ..report import EQUAL, duration, failure, times_as_long, unfinished
+from ..forms import bars_page, bars_table, html_table
+from ..report import EQUAL, duration, failure, markdown_table, times_as_long, unfinished
 from .goals import goals
 from .routes import DIRECT, HEADRACED, ROUTES, TITLES
 from .workloads import APART, CORES, FREE, SHARED, WORKLOADS, what
@@ -31,6 +29,7 @@ HEADINGS: Final = (
 )
 """The columns, in the order of their worth: a narrow terminal shows as many as it has room for."""
 GOAL_HEADINGS: Final = ("workload", "goal", "measured", "")
+PAGE_STYLE: Final = "td:nth-child(2),th:nth-child(2){text-align:left}.missed td{font-weight:600}"
 NARROW, MEDIUM = 90, 130
 """Terminal widths, in characters, below which only the first six or ten columns are shown."""
 
@@ -155,19 +154,14 @@ def failed(report: dict[str, Any]) -> list[Row]:
     return [row for row in report["results"] if row["client"] == "headrace" and failure(row) is not None]
 
 
-def _table(headings: Sequence[str], lines: Iterator[Sequence[str]] | Sequence[Sequence[str]]) -> list[str]:
-    made = ["| " + " | ".join(headings) + " |", "|" + "---|" * len(headings)]
-    return made + ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]
-
-
 def markdown(report: dict[str, Any]) -> str:
     """The report as Markdown."""
     out = ["# The daemon's race", "", where(report), "", *(line for note in NOTES for line in (note, ""))]
     if left := unfinished(report):
         out += [left, ""]
-    out += ["## Goals", "", *_table(GOAL_HEADINGS, goal_lines(report)), ""]
+    out += ["## Goals", "", *markdown_table(GOAL_HEADINGS, goal_lines(report)), ""]
     for heading, rows in groups(report):
-        out += [f"## {heading}", "", *_table(HEADINGS, [cells(row) for row in rows]), ""]
+        out += [f"## {heading}", "", *markdown_table(HEADINGS, [cells(row) for row in rows]), ""]
     return "\n".join(out)
 
 
@@ -200,7 +194,7 @@ def published_goals(report: dict[str, Any]) -> str:
     lines = [
         (*line[:3], GOAL_WORDS[goal.reached]) for line, goal in zip(goal_lines(report), goals(report), strict=True)
     ]
-    return "\n".join(_table(GOAL_HEADINGS, lines))
+    return "\n".join(markdown_table(GOAL_HEADINGS, lines))
 
 
 def published(report: dict[str, Any]) -> str:
@@ -230,7 +224,7 @@ def _published(report: dict[str, Any], head: str, cell: Any) -> str:
         if any(part != "-" for parts in found for part in parts):
             joined = ["-" if all(part == "-" for part in parts) else " · ".join(parts) for parts in found]
             lines.append([text, *joined])
-    return "\n".join([head, "", *_table(("", *raced), lines)])
+    return "\n".join([head, "", *markdown_table(("", *raced), lines)])
 
 
 def _time(row: Row | None) -> str:
@@ -250,34 +244,14 @@ def _cpu(row: Row | None) -> str:
 
 def page(report: dict[str, Any]) -> str:
     """The report as one page that needs nothing but itself: its bars are its own."""
-    parts = [
-        "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
-        "<meta name='viewport' content='width=device-width, initial-scale=1'>"
-        "<title>headrace: the daemon's race</title>",
-        f"<style>{STYLE}.bar{{background:var(--them);height:.8rem;min-width:1px}}.us .bar{{background:var(--us)}}"
-        "td.long{min-width:10rem}td:nth-child(2),th:nth-child(2){text-align:left}.missed td{font-weight:600}"
-        ".floor .bar{background:var(--floor)}</style></head><body><h1>headrace: the daemon's race</h1>",
-        f"<p>{html.escape(where(report))} {html.escape(unfinished(report))}</p>",
-        *(f"<p>{html.escape(note)}</p>" for note in NOTES),
-        "<h2>Goals</h2><div class='scroll'><table><tr>",
-        *(f"<th>{html.escape(heading)}</th>" for heading in GOAL_HEADINGS),
-        "</tr>",
+    reached = html_table(GOAL_HEADINGS, [(line[-1], line, "") for line in goal_lines(report)])
+    tables = [
+        (heading, bars_table(HEADINGS, [(_kind(row), cells(row), row) for row in rows]))
+        for heading, rows in groups(report)
     ]
-    for line in goal_lines(report):
-        parts.append(f"<tr class='{line[-1]}'>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in line) + "</tr>")
-    parts.append("</table></div>")
-    for heading, rows in groups(report):
-        longest = max((row["median_s"] for row in rows if failure(row) is None), default=1.0)
-        parts.append(f"<h2>{html.escape(heading)}</h2><div class='scroll'><table><tr>")
-        parts += [f"<th>{html.escape(column)}</th>" for column in [*HEADINGS, ""]]
-        parts.append("</tr>")
-        for row in rows:
-            bad = failure(row) is not None
-            share = 0.0 if bad else row["median_s"] / longest * 100
-            kind = ("us" if _ours(row) else "floor" if row["client"] == "floor" else "") + (" bad" if bad else "")
-            parts.append(f"<tr class='{kind}'>" + "".join(f"<td>{html.escape(cell)}</td>" for cell in cells(row)))
-            parts.append(f"<td class='long'><div class='bar' style='width:{share:.1f}%'></div></td></tr>")
-        parts.append("</table></div>")
-    data = html.escape(json.dumps(report, indent=1))
-    parts.append(f"<details><summary>data (JSON)</summary><pre class='scroll'>{data}</pre></details></body></html>")
-    return "".join(parts)
+    notes = [f"{where(report)} {unfinished(report)}", *NOTES]
+    return bars_page("headrace: the daemon's race", PAGE_STYLE, notes, [("Goals", reached), *tables], report)
+
+
+def _kind(row: Row) -> str:
+    return "us" if _ours(row) else "floor" if row["client"] == "floor" else ""

@@ -9,6 +9,7 @@ import queue
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Any, Final
 
 from .options import BenchmarkOptions
@@ -29,56 +30,99 @@ Some = Callable[[int], list[Any]]
 """Makes several blocks, the first of which begins with a row."""
 
 
-def maker(options: BenchmarkOptions, stream: int, strategy: str, head: str, binary: bool, count: int) -> Make:
-    """What makes blocks of ``count`` rows of a client."""
-    if options.generator == "python":
-        slow = PythonRows(options, stream)
-        if binary:
-            return lambda first: slow.values(head, first, count).encode()
-        return lambda first: slow.values(head, first, count)
-    rows = options.rows(stream)
-    if strategy == "text" and not binary:
-        return lambda first: rows.values(head, first, count)
-    return lambda first: make_block(rows, strategy, head, binary, first, count)
+@dataclass(frozen=True)
+class Source:
+    """Blocks of ``count`` rows of a client."""
 
+    options: BenchmarkOptions
+    stream: int
+    """The client's number."""
+    strategy: str
+    head: str
+    """What stands before the values of an INSERT."""
+    binary: bool
+    """Text is bytes."""
+    first: int
+    """The number of the first row."""
+    count: int
+    blocks: int | None
+    """How many there are; None for blocks without end."""
 
-def together(count: int) -> int:
-    """How many blocks of ``count`` rows are made at a time."""
-    return max(1, MADE_TOGETHER // count)
+    def maker(self) -> Make:
+        """What makes one of them."""
+        head, binary, count = self.head, self.binary, self.count
+        if self.options.generator == "python":
+            slow = PythonRows(self.options, self.stream)
+            if binary:
+                return lambda first: slow.values(head, first, count).encode()
+            return lambda first: slow.values(head, first, count)
+        rows, strategy = self.options.rows(self.stream), self.strategy
+        if strategy == "text" and not binary:
+            return lambda first: rows.values(head, first, count)
+        return lambda first: make_block(rows, strategy, head, binary, first, count)
 
+    def firsts(self) -> Iterator[int]:
+        """Their first rows."""
+        if self.blocks is None:
+            return itertools.count(self.first, self.count)
+        return iter(range(self.first, self.first + self.count * self.blocks, self.count))
 
-def makes_together(options: BenchmarkOptions, strategy: str, count: int) -> bool:
-    """Whether :func:`made_here` makes several blocks of ``count`` rows at a time."""
-    return options.generator != "python" and strategy == "text" and together(count) > 1
+    def one_by_one(self) -> Iterator[Any]:
+        """Each is made when it is asked for."""
+        return map(self.maker(), self.firsts())
 
+    @property
+    def _many(self) -> int:
+        return max(1, MADE_TOGETHER // self.count)
 
-def made_here(
-    options: BenchmarkOptions,
-    stream: int,
-    strategy: str,
-    head: str,
-    binary: bool,
-    first: int,
-    count: int,
-    blocks: int | None,
-    measured: Callable[[Some], Some] | None = None,
-) -> Iterator[Any]:
-    """The blocks, made when they are asked for; small ones several at a time, and that ``measured``."""
-    if not makes_together(options, strategy, count):
-        return map(maker(options, stream, strategy, head, binary, count), firsts(first, count, blocks))
-    rows, many = options.rows(stream), together(count)
-    end = None if blocks is None else first + count * blocks
-    starts = itertools.count(first, count * many) if end is None else range(first, end, count * many)
+    @property
+    def makes_together(self) -> bool:
+        """Whether :meth:`made_here` makes several at a time."""
+        return self.options.generator != "python" and self.strategy == "text" and self._many > 1
 
-    def some(at: int) -> list[Any]:
-        return rows.blocks(head, at, count, many if end is None else min(many, (end - at) // count), binary=binary)
+    def made_here(self, measured: Callable[[Some], Some] | None = None) -> Iterator[Any]:
+        """They are made when they are asked for; small ones several at a time, and that ``measured``."""
+        if not self.makes_together:
+            return self.one_by_one()
+        rows, count, many = self.options.rows(self.stream), self.count, self._many
+        end = None if self.blocks is None else self.first + count * self.blocks
 
-    return itertools.chain.from_iterable(map(measured(some) if measured else some, starts))
+        def some(at: int) -> list[Any]:
+            most = many if end is None else min(many, (end - at) // count)
+            return rows.blocks(self.head, at, count, most, binary=self.binary)
 
+        starts = itertools.count(self.first, count * many) if end is None else range(self.first, end, count * many)
+        return itertools.chain.from_iterable(map(measured(some) if measured else some, starts))
 
-def firsts(first: int, count: int, blocks: int | None) -> Iterator[int]:
-    """The first rows of so many blocks, or of blocks without end."""
-    return iter(range(first, first + count * blocks, count)) if blocks is not None else itertools.count(first, count)
+    @contextmanager
+    def made_elsewhere(self) -> Iterator[Iterator[Any]]:
+        """They are made by a process of their own."""
+        # Not a fork: what it is forked from has a connection, and a child would have its random state.
+        context = multiprocessing.get_context("spawn")
+        blocks_made: Any = context.Queue(QUEUED)
+        process = context.Process(target=_produce, args=(blocks_made, self), daemon=True)
+        process.start()
+        # Only that process writes. Otherwise one that was killed in the middle of a block would leave us waiting for
+        # the rest of it for ever, because we could still write it ourselves.
+        blocks_made._writer.close()
+
+        def take() -> Any:
+            while True:
+                try:
+                    return blocks_made.get(timeout=1.0)
+                except (queue.Empty, EOFError, OSError) as error:
+                    if not isinstance(error, queue.Empty):
+                        process.join(GIVE_UP_SECONDS)
+                    if not process.is_alive():
+                        raise RuntimeError(f"the process that makes rows ended with code {process.exitcode}") from None
+
+        try:
+            yield iter(take, None)
+        finally:
+            process.terminate()
+            process.join(GIVE_UP_SECONDS)
+            blocks_made.close()
+            blocks_made.cancel_join_thread()
 
 
 def _end_with_parent() -> None:
@@ -88,53 +132,8 @@ def _end_with_parent() -> None:
     os._exit(1)
 
 
-def _produce(
-    out: Any, options: BenchmarkOptions, stream: int, strategy: str, head: str, binary: bool, numbers: Any
-) -> None:
+def _produce(out: Any, source: Source) -> None:
     threading.Thread(target=_end_with_parent, daemon=True).start()
-    first, count, blocks = numbers
-    make = maker(options, stream, strategy, head, binary, count)
-    for at in firsts(first, count, blocks):
-        out.put(make(at))
+    for block in source.one_by_one():
+        out.put(block)
     out.put(None)
-
-
-@contextmanager
-def made_elsewhere(
-    options: BenchmarkOptions,
-    stream: int,
-    strategy: str,
-    head: str,
-    binary: bool,
-    first: int,
-    count: int,
-    blocks: int | None,
-) -> Iterator[Iterator[Any]]:
-    """The blocks, made by a process of their own."""
-    # Not a fork: what it is forked from has a connection, and a child would have its random state.
-    context = multiprocessing.get_context("spawn")
-    blocks_made: Any = context.Queue(QUEUED)
-    arguments = (blocks_made, options, stream, strategy, head, binary, (first, count, blocks))
-    process = context.Process(target=_produce, args=arguments, daemon=True)
-    process.start()
-    # Only that process writes. Otherwise one that was killed in the middle of a block would leave us waiting for the
-    # rest of it for ever, because we could still write it ourselves.
-    blocks_made._writer.close()
-
-    def take() -> Any:
-        while True:
-            try:
-                return blocks_made.get(timeout=1.0)
-            except (queue.Empty, EOFError, OSError) as error:
-                if not isinstance(error, queue.Empty):
-                    process.join(GIVE_UP_SECONDS)
-                if not process.is_alive():
-                    raise RuntimeError(f"the process that makes rows ended with code {process.exitcode}") from None
-
-    try:
-        yield iter(take, None)
-    finally:
-        process.terminate()
-        process.join(GIVE_UP_SECONDS)
-        blocks_made.close()
-        blocks_made.cancel_join_thread()

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterable, Sequence
 from typing import IO, Any, Final
 
-from ..report import duration
+from ..report import duration, markdown_table
 from . import cells as in_cells
 from .runs import Line, RunResult, lines, name_them
 
@@ -165,14 +165,12 @@ def markdown(runs: Sequence[RunResult]) -> str:
     """The tables as Markdown."""
     out: list[str] = []
     if compared := in_cells.table(runs):
-        out += ["### all cells", "", "| " + " | ".join(in_cells.HEADINGS) + " |", "|" + "---|" * len(in_cells.HEADINGS)]
-        out += [*("| " + " | ".join(row) + " |" for row in compared), ""]
+        out += ["### all cells", "", *markdown_table(in_cells.HEADINGS, compared), ""]
     for title, of_group in groups(runs):
-        out += [f"### {title}", "", "| " + " | ".join(HEADINGS) + " |", "|" + "---|" * len(HEADINGS)]
-        out += [*("| " + " | ".join(cells(line)) + " |" for line in of_group), ""]
+        out += [f"### {title}", "", *markdown_table(HEADINGS, map(cells, of_group)), ""]
     if by_stage := stages(runs):
-        out += ["### client CPU per row by stage", "", "| step | run | " + " | ".join(STAGES) + " |"]
-        out += ["|" + "---|" * (len(STAGES) + 2), *("| " + " | ".join(row) + " |" for row in by_stage), ""]
+        lines = markdown_table(("step", "run", *STAGES), by_stage)
+        out += ["### client CPU per row by stage", "", *lines, ""]
     out += [f"- {text}" for text in (*troubles(runs), *unproven(runs))]
     return "\n".join(out) + "\n"
 

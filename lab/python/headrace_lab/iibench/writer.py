@@ -11,7 +11,7 @@ from typing import Any
 
 from .job import Shift, clock
 from .measure import SAMPLED_ROWS
-from .producer import firsts, made_elsewhere, made_here, maker, makes_together
+from .producer import Source
 from .schedule import Schedule
 from .sessions.base import Fault
 
@@ -65,18 +65,27 @@ class Writer:
         session.prepare_insert(job.strategy, job.table, self.count, overlap)
         if overlap and session.splits:
             self.depth = job.options.depth or session.depth
-        how = (job.options, job.client, job.strategy, session.head(), session.binary_text)
+        source = Source(
+            job.options,
+            job.client,
+            job.strategy,
+            session.head(),
+            session.binary_text,
+            job.first,
+            self.count,
+            self.blocks,
+        )
         if job.mode == "producer":
-            made = self.stack.enter_context(made_elsewhere(*how, job.first, self.count, self.blocks))
+            made = self.stack.enter_context(source.made_elsewhere())
             # The first one also shows that the process has started.
             self.source = itertools.chain(list(itertools.islice(made, 1)), made)
             return
         if job.mode == "inline":
-            self.source = map(maker(*how, self.count), firsts(job.first, self.count, self.blocks))
+            self.source = source.one_by_one()
         else:
-            self.together = job.mode == "overlap" and makes_together(job.options, job.strategy, self.count)
+            self.together = job.mode == "overlap" and source.makes_together
             measured = self.recorder.stages.shared if self.together else None
-            self.source = made_here(*how, job.first, self.count, self.blocks, measured)
+            self.source = source.made_here(measured)
         if job.mode == "pregen":
             # Where the number of rows is not known the rate and the time are.
             enough = self.blocks or int(job.step.rate * job.step.seconds / self.count) + 2
