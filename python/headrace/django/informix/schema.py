@@ -8,11 +8,12 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from django.db.backends.base.schema import BaseDatabaseSchemaEditor
 from django.db.models import Value
 
+from ..definitions import ModifyingSchemaEditor
 
-class DatabaseSchemaEditor(BaseDatabaseSchemaEditor):
+
+class DatabaseSchemaEditor(ModifyingSchemaEditor):
     """CREATE, ALTER and DROP, by IBM's Guide to SQL: Syntax."""
 
     sql_constraint = "%(constraint)s CONSTRAINT %(name)s"
@@ -24,7 +25,6 @@ class DatabaseSchemaEditor(BaseDatabaseSchemaEditor):
         "REFERENCES %(to_table)s (%(to_column)s) CONSTRAINT %(name)s"
     )
     sql_unique_constraint = "UNIQUE (%(columns)s)"
-    sql_rename_table = "RENAME TABLE %(old_table)s TO %(new_table)s"
     sql_delete_table = "DROP TABLE %(table)s"
     sql_create_column = "ALTER TABLE %(table)s ADD %(column)s %(definition)s"
     sql_delete_column = "ALTER TABLE %(table)s DROP %(column)s"
@@ -32,11 +32,10 @@ class DatabaseSchemaEditor(BaseDatabaseSchemaEditor):
     sql_alter_column_type = "MODIFY (%(column)s %(type)s%(collation)s)"
     sql_alter_column_no_default = "MODIFY (%(column)s)"
     sql_alter_column_no_default_null = sql_alter_column_no_default
-    sql_create_index = "CREATE INDEX %(name)s ON %(table)s (%(columns)s)%(extra)s"
+    sql_modify_column = "MODIFY (%(column)s %(definition)s)"
     sql_create_unique_index = "CREATE UNIQUE INDEX %(name)s ON %(table)s (%(columns)s)"
 
     def quote_value(self, value: Any) -> str:
-        """Returns a value as a literal."""
         if value is None:
             return "NULL"
         if isinstance(value, bool):
@@ -47,13 +46,7 @@ class DatabaseSchemaEditor(BaseDatabaseSchemaEditor):
             return f"'{value:%m/%d/%Y}'"
         if isinstance(value, datetime.time):
             return f"DATETIME({value.strftime('%H:%M:%S.%f')[:-1]}) HOUR TO FRACTION(5)"
-        if isinstance(value, str):
-            return "'" + value.replace("'", "''") + "'"
-        return str(value)
-
-    def prepare_default(self, value: Any) -> str:
-        """Returns a default as a literal."""
-        return self.quote_value(value)
+        return super().quote_value(value)
 
     def db_default_sql(self, field: Any) -> tuple[str, list[Any]]:
         """Returns a default, which is a literal if it is a value."""
@@ -70,43 +63,18 @@ class DatabaseSchemaEditor(BaseDatabaseSchemaEditor):
             text += f" DEFAULT {self.prepare_default(self.effective_default(new_field))}"
         # A column that is about to refuse NULL has rows with one yet, which the default replaces.
         is_null = new_field.null or (not drop and old_field is not None and old_field.null)
-        return f"MODIFY ({self.quote_name(new_field.column)} {text}{'' if is_null else ' NOT NULL'})", []
+        return self._modified(new_field.column, text if is_null else f"{text} NOT NULL")
 
     def _alter_column_database_default_sql(
         self, model: Any, old_field: Any, new_field: Any, drop: bool = False
     ) -> tuple[str, list[Any]]:
         text = self._with_rest(new_field, new_field.db_parameters(connection=self.connection)["type"], old_field.null)
-        return f"MODIFY ({self.quote_name(new_field.column)} {text})", []
+        return self._modified(new_field.column, text)
 
     def skip_default(self, field: Any) -> bool:
         """Returns true for a BYTE, which has no literal."""
         return bool(field.get_internal_type() == "BinaryField")
 
-    def _with_rest(self, field: Any, new_type: str, is_null: bool) -> str:
-        """A type and what MODIFY would take from the column otherwise."""
-        text = new_type
-        if field.has_db_default():
-            default, params = self.db_default_sql(field)
-            text += f" DEFAULT {default % tuple(self.quote_value(value) for value in params)}"
-        return text if is_null else f"{text} NOT NULL"
-
-    def _alter_column_type_sql(
-        self, model: Any, old_field: Any, new_field: Any, new_type: str, old_collation: Any, new_collation: Any
-    ) -> Any:
-        declared = self._with_rest(old_field, new_type, old_field.null)
-        return super()._alter_column_type_sql(model, old_field, new_field, declared, old_collation, new_collation)
-
-    def _alter_column_null_sql(self, model: Any, old_field: Any, new_field: Any) -> tuple[str, list[Any]]:
-        declared = new_field.db_parameters(connection=self.connection)["type"]
-        text = self._with_rest(new_field, declared, new_field.null)
-        return f"MODIFY ({self.quote_name(new_field.column)} {text})", []
-
     def _field_should_be_indexed(self, model: Any, field: Any) -> bool:
-        # A foreign key has an index.
-        is_key = bool(field.remote_field) and getattr(field, "db_constraint", False)
         # The text of a TextField is too long for an index.
-        return (
-            not is_key
-            and field.get_internal_type() != "TextField"
-            and bool(super()._field_should_be_indexed(model, field))
-        )
+        return field.get_internal_type() != "TextField" and super()._field_should_be_indexed(model, field)
