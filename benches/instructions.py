@@ -80,11 +80,22 @@ PEERS: dict[str, dict[str, tuple[str, ...]]] = {
     "mysql": LIKE_MYSQL,
     "cubrid": {"": ("pycubrid",)},
 }
-"""The packages of other drivers, blocking, on asyncio and on uvloop. Of each a one-row select is counted."""
+"""The packages of other drivers, blocking, on asyncio and on uvloop. Of each a one-row select is counted, and of those
+of ROW_PEERS the rows of a fetch."""
+ROW_PEERS = {
+    "postgres": ("psycopg", "asyncpg"),
+    "mariadb": LIKE_MYSQL[""],
+    "mysql": LIKE_MYSQL[""],
+    "cubrid": ("pycubrid",),
+}
+ROWS = {"fetch": FETCH, "fetch-types": FETCH_TYPES}
+"""The statements of workloads that read many rows."""
 
 
 def peers(server: str, workload: str) -> list[str]:
     """The other drivers with the workload that are installed."""
+    if workload in ROWS:
+        return [name for name in ROW_PEERS.get(server, ()) if importlib.util.find_spec(name)]
     if not re.fullmatch("select(-async|-uvloop)?(-limit)?", workload):
         return []
     loop = workload.removeprefix("select").removesuffix("-limit").removeprefix("-")
@@ -97,7 +108,7 @@ def peers(server: str, workload: str) -> list[str]:
     ]
 
 
-def peer(name: str, url: str, times: int) -> None:
+def peer(name: str, workload: str, url: str, times: int) -> None:
     """What a client of another driver does, blocking."""
     module, select = importlib.import_module(name), "SELECT id, name FROM fetched WHERE id = %s"
     parts = urlsplit(url)
@@ -112,16 +123,22 @@ def peer(name: str, url: str, times: int) -> None:
         conn = module.connect(**named)
     cursor = conn.cursor()
     for n in range(times):
-        cursor.execute(select, (n % 100,))
+        if workload in ROWS:
+            cursor.execute(ROWS[workload])
+        else:
+            cursor.execute(select, (n % 100,))
         cursor.fetchall()
 
 
-async def asynchronous_peer(name: str, url: str, times: int, timeout: float | None) -> None:
+async def asynchronous_peer(name: str, workload: str, url: str, times: int, timeout: float | None) -> None:
     """The same, on a loop."""
     module, parts = importlib.import_module(name), urlsplit(url)
     if name == "asyncpg":
         conn = await module.connect(url)
         for n in range(times):
+            if workload in ROWS:
+                await conn.fetch(ROWS[workload])
+                continue
             await conn.fetch("SELECT id, name FROM fetched WHERE id = $1", n % 100, timeout=timeout)
         return
     select = "SELECT id, name FROM fetched WHERE id = %s"
@@ -299,15 +316,15 @@ def client(workload: str, url: str, times: int) -> None:
     """Does what is counted. A driver's name may stand before the workload."""
     *driver, workload = workload.split(":")
     timeout = 5.0 if workload.endswith("-limit") else None
-    loop = "uvloop" if "-uvloop" in workload else "asyncio" if "-async" in workload else None
+    loop = "uvloop" if "-uvloop" in workload else "asyncio" if "-async" in workload or driver == ["asyncpg"] else None
     if loop is None:
         if driver:
-            peer(driver[0], url, times)
+            peer(driver[0], workload, url, times)
         else:
             blocking(workload, url, times)
         return
     if driver:
-        work = asynchronous_peer(driver[0], url, times, timeout)
+        work = asynchronous_peer(driver[0], workload, url, times, timeout)
     elif workload.startswith("pool"):
         work = pooled(url, times)
     else:
@@ -324,7 +341,7 @@ def main() -> None:
     possible = [name for name in REPETITIONS if "uvloop" not in name or importlib.util.find_spec("uvloop")]
     parser.add_argument("--workload", default=",".join(possible), help="with commas: " + ", ".join(REPETITIONS))
     parser.add_argument("--before", type=Path, help="the interpreter of another build's environment")
-    parser.add_argument("--peers", action="store_true", help="other drivers beside the one-row selects")
+    parser.add_argument("--peers", action="store_true", help="other drivers beside one-row selects and fetches")
     arguments = parser.parse_args()
     unknown = {*arguments.servers} - {*SERVERS} | {*arguments.workload.split(",")} - {*REPETITIONS}
     if unknown:
