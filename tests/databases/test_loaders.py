@@ -15,7 +15,7 @@ import pytest
 import headrace
 import headrace.types
 from headrace.rows import dict_row, record_row
-from servers import Database
+from servers import Database, names
 
 QUERY = "select n, price, word from loaded order by n"
 
@@ -63,6 +63,16 @@ def test_loaders_have_the_values_by_every_way_to_read_rows(any_db: Database, exa
         one = f"select n, price, word from loaded where n = {mark}"
         assert conn.fetch(one, 3) == ROWS[2:]
         assert conn.fetchmany(one, [(1,), (3,)]) == [ROWS[0], ROWS[2]]
+
+
+@pytest.mark.parametrize("any_db", names(supports_unprepared=True), indirect=True)
+def test_loaders_have_the_same_values_of_statements_that_are_not_prepared(any_db: Database, exact: str) -> None:
+    with any_db.connect(loaders={exact: Loaded}, prepared=False) as conn:
+        mark = any_db.differences.mark
+        assert conn.fetch(QUERY) == ROWS
+        assert conn.fetch(f"select n, price, word from loaded where n = {mark}", 3) == ROWS[2:]
+        assert list(conn.stream(QUERY)) == ROWS
+        assert conn.executescript(QUERY).fetchall() == ROWS
 
 
 def test_loaders_have_the_values_before_a_row_factory(any_db: Database, exact: str) -> None:

@@ -13,7 +13,7 @@ import pytest
 import headrace.aio
 import headrace.types
 from headrace.rows import dict_row, record_row
-from servers import Database
+from servers import Database, names
 
 QUERY = "select n, price, word from loaded order by n"
 
@@ -61,6 +61,16 @@ async def test_loaders_have_the_values_by_every_way_to_read_rows(any_db: Databas
         one = f"select n, price, word from loaded where n = {mark}"
         assert await aconn.fetch(one, 3) == ROWS[2:]
         assert await aconn.fetchmany(one, [(1,), (3,)]) == [ROWS[0], ROWS[2]]
+
+
+@pytest.mark.parametrize("any_db", names(supports_unprepared=True), indirect=True)
+async def test_loaders_have_the_same_values_of_statements_that_are_not_prepared(any_db: Database, exact: str) -> None:
+    async with await any_db.aconnect(loaders={exact: Loaded}, prepared=False) as aconn:
+        mark = any_db.differences.mark
+        assert await aconn.fetch(QUERY) == ROWS
+        assert await aconn.fetch(f"select n, price, word from loaded where n = {mark}", 3) == ROWS[2:]
+        assert [row async for row in aconn.stream(QUERY)] == ROWS
+        assert await (await aconn.executescript(QUERY)).fetchall() == ROWS
 
 
 async def test_loaders_have_the_values_before_a_row_factory(any_db: Database, exact: str) -> None:
