@@ -101,6 +101,26 @@ def test_prepared_statement_takes_a_list_only_where_a_vector_is_expected(table: 
             conn.execute("insert into vectors (v, t) values (%s, %s)", ([1.0, 2.5], [1.0]))
 
 
+@pytest.mark.servers("mysql")
+@pytest.mark.parametrize("prepared", [True, False])
+def test_bytes_of_text_and_numbers_are_no_vector(my_url: str, prepared: bool) -> None:
+    text, number = "[1.0,2.0,30]", 1234
+    with headrace.mysql.connect(my_url, autocommit=True, local_infile=True, prepared=prepared) as conn:
+        fresh(conn, "table embedded (id int, v vector(3), w vector(1))")
+        conn.execute("insert into embedded values (1, ?, null), (2, null, ?)", (b"\0" * 12, b"\0" * 4))
+        for column, value in (("v", text), ("w", number)):
+            for sql in (f"insert into embedded ({column}) values (?)", f"update embedded set {column} = ?"):
+                with pytest.raises(errors.DatabaseError):
+                    conn.execute(sql, (value,))
+                with pytest.raises(errors.DatabaseError):
+                    conn.executemany(sql, [(None,), (value,)])
+            with pytest.raises(errors.DatabaseError):
+                conn.load_rows("embedded", [(None,), (value,)], columns=[column])
+        assert conn.load_rows("embedded", [(3, [1.0, 2.0, 3.0], b"\0" * 4)]) == 1
+        stored = [(1, [0.0, 0.0, 0.0], None), (2, None, [0.0]), (3, [1.0, 2.0, 3.0], [0.0])]
+        assert conn.fetch("select * from embedded order by id") == stored
+
+
 def test_facade_does_with_lists_what_mysqlclient_does(my_server: Served, table: str) -> None:
     conn = headrace.compat.mysqldb.connect(**my_server.where, db=table.rpartition("/")[2])
     cursor = conn.cursor()

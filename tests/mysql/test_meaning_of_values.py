@@ -254,6 +254,49 @@ def test_what_is_stored(compared: Compared, sql: str, value: Any) -> None:
     assert stored == dict.fromkeys(ways, stored["by hand"])
 
 
+def nothing_of(run: Callable[[], Any]) -> list[Any]:
+    """Runs it, for its error."""
+    run()
+    return []
+
+
+SHORTENED: list[tuple[str, Any]] = [
+    ("insert into kept (s) values (cast(? as char(3)))", 2**64 - 1),
+    ("insert into kept (s) values (convert(?, char(3)))", 1e300),
+    ("insert into kept (b) select cast(? as binary(3))", D("12345.6")),
+    ("update kept set s = cast(coalesce(?, s) as char(3))", HOURS),
+    ("insert into kept (s) values (cast(? as signed))", dt.timedelta(hours=-30)),
+]
+
+
+@pytest.mark.parametrize("sql_mode", ["", "STRICT_ALL_TABLES"])
+@pytest.mark.parametrize(("sql", "value"), SHORTENED)
+def test_what_a_cast_cuts_is_refused_as_its_literal_is(compared: Compared, sql: str, value: Any, sql_mode: str) -> None:
+    ways: dict[str, Callable[[], Any]] = {
+        "by hand": lambda: compared.by_hand(sql.replace("?", literal(value))),
+        "as text": lambda: compared.text.execute(sql, (value,)),
+        "execute": lambda: compared.bound.execute(sql, (value,)),
+    }
+    for strategy in STRATEGIES:
+        ways[strategy] = functools.partial(batch, compared.bound, sql, value, strategy)
+    stored = {}
+    setting = f"set sql_mode = '{sql_mode}'"
+    try:
+        for conn in (compared.bound, compared.text):
+            conn.execute(setting)
+        compared.by_hand(setting)
+        for way, run in ways.items():
+            fresh(compared.bound, "table kept (id int auto_increment primary key, s varchar(80), b varbinary(200))")
+            compared.bound.execute("insert into kept (s) values ('before')")
+            refused = outcome(functools.partial(nothing_of, run))
+            stored[way] = (refused, compared.bound.fetch("select s, b from kept order by id"))
+    finally:
+        for conn in (compared.bound, compared.text):
+            conn.execute("set sql_mode = default")
+        compared.by_hand("set sql_mode = default")
+    assert stored == dict.fromkeys(ways, stored["by hand"])
+
+
 REPORTS: list[tuple[str, tuple[Any, ...]]] = [
     ("select date_format(d, ?) m, sum(n) from report group by date_format(d, ?) order by 1", ("%Y", "%Y")),
     ("select n div ?, count(*) from report group by n div ? order by 1", (2, 2)),

@@ -9,7 +9,8 @@
 //! otherwise than a literal: text for a column of dates that is no date, a time for a column of text, a number for a YEAR
 //! (9.7 is one). It is written as a literal. So is text that is stored in a column of numbers, bits or times: MySQL
 //! converts it to that type, also after another session has made the column one of text ("007" becomes "7"). And so are
-//! numbers for times: 2**64 - 1 would be a second before midnight; and times for numbers, which are bound as text.
+//! numbers for times: 2**64 - 1 would be a second before midnight; and times for numbers, which are bound as text. Of a text
+//! of twelve bytes MySQL would make a VECTOR(3).
 //!
 //! The parameter has the character set of its column, too, and text with a character that this one lacks is refused
 //! (error 3988), where a literal is compared, or is stored by the SQL mode. Nothing reports the character set before:
@@ -191,7 +192,8 @@ impl Binding {
             let Ok(value) = row.get(at) else { continue };
             let Some(family) = Family::of(&value) else { continue };
             // A list is refused, where it is no VECTOR: of a literal the server does not report what it expects.
-            if !matches!(value.kind(), ValueKind::List | ValueKind::Record) && !self.keeps(at, family) {
+            let kind = value.kind();
+            if !matches!(kind, ValueKind::List | ValueKind::Record) && !self.keeps(at, family, kind) {
                 return Sending::Written;
             }
             let taken = bound.is_none_or(|bound| {
@@ -207,9 +209,10 @@ impl Binding {
     }
 
     /// Returns true if a value of this family means bound to parameter `at` what its literal would mean there.
-    fn keeps(&self, at: usize, family: Family) -> bool {
+    fn keeps(&self, at: usize, family: Family, kind: ValueKind) -> bool {
         match (self.placements.get(at), self.kinds.get(at)) {
             (Some(Placement::Compared), Some(kind)) => family.is_compared_as(*kind),
+            (Some(Placement::Stored), Some(&ColumnType::VECTOR)) => kind == ValueKind::Bytes,
             (Some(Placement::Stored), Some(kind)) if !self.calls => family.is_stored_as(*kind),
             _ => true,
         }

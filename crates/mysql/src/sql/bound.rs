@@ -6,7 +6,8 @@
 //! a parameter is stored in a column, or compared with one, it gets the type of the column, into which a literal would
 //! be converted, too. MariaDB gives a parameter the type of its value; but TIME(), TIMESTAMP() and UNION take the number
 //! of decimals from the statement that is prepared (10.11 is one), and what it stores of a statement, as the body of a
-//! trigger, has the parameters in it. Where it makes a table of its own of expressions, its columns have the types that
+//! trigger, has the parameters in it. CAST() and CONVERT() of a parameter to a text that is too short for it cut it, where
+//! strict mode refuses the literal, and lose the sign of a time. Where it makes a table of its own of expressions, its columns have the types that
 //! were guessed then: `abs(?)` is cut to 999999999999.999999 in a window or in a derived table with LIMIT.
 
 use super::lexer::Modes;
@@ -48,6 +49,9 @@ pub(super) fn is_valued(sql: &str, modes: Modes) -> bool {
 /// Words after which MariaDB makes columns of a table of its own of a query's expressions.
 const COLLECTED: [&str; 9] =
     ["union", "except", "intersect", "distinct", "distinctrow", "group", "group_concat", "over", "window"];
+
+/// Functions of a parameter that MariaDB makes something else of than of a literal.
+const CALLED: [&str; 4] = ["time", "timestamp", "cast", "convert"];
 
 /// The part of a query that a token is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -155,7 +159,7 @@ impl Tokens<'_> {
     }
 
     /// Returns true if MariaDB may lose a part of a value: of a parameter in the parentheses of TIME() or TIMESTAMP(), or in
-    /// a column of a UNION, the fraction of a second. Of an expression of bytes it takes all results for equal in DISTINCT
+    /// a column of a UNION, the fraction of a second; in those of CAST() or CONVERT() a sign, or an error. Of an expression of bytes it takes all results for equal in DISTINCT
     /// and GROUP BY (10.11 is one), and of NULLIF() of a text and a column of latin1 it makes question marks there. A query
     /// within another may become a table, and so may that of an INSERT, if it reads the table that it writes to.
     fn loses_values(&self) -> bool {
@@ -167,7 +171,7 @@ impl Tokens<'_> {
                 TokenKind::Punctuation(b'(') => {
                     let queries = at > verb && self.is_one_of(at + 1, &["select", "with"]);
                     queried = queried.or(queries.then_some(depth));
-                    let calls = at > 0 && self.is_one_of(at - 1, &["time", "timestamp"]) && !self.is_in_name(at - 1);
+                    let calls = at > 0 && self.is_one_of(at - 1, &CALLED) && !self.is_in_name(at - 1);
                     called = called.or(calls.then_some(depth));
                     depth += 1;
                 }

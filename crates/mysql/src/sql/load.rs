@@ -17,7 +17,7 @@ pub fn load_data(table: &str, columns: &[Column], duplicates: &str) -> String {
         // Bytes are in hexadecimal, because the file as a whole is text. As text, the year 0 would be 2000, and bits
         // would be characters.
         let value = match (column.field_kind(), column.kind) {
-            (FieldKind::Bytes, _) => format!("UNHEX(@headrace_{i})"),
+            (FieldKind::Bytes | FieldKind::Vector, _) => format!("UNHEX(@headrace_{i})"),
             (_, ColumnType::BIT | ColumnType::YEAR) => format!("CAST(@headrace_{i} AS UNSIGNED)"),
             _ => {
                 targets.push(name);

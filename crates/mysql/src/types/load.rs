@@ -32,11 +32,18 @@ pub enum FieldKind {
     Decimal,
     /// ENUM or SET, of which a number is not a member's name.
     Members,
+    /// MySQL's VECTOR, which would be made of the bytes of a text or a number.
+    Vector,
 }
 
 impl FieldKind {
     fn is_number(self) -> bool {
         self.is_whole() || matches!(self, Self::Float | Self::Decimal)
+    }
+
+    /// Returns true if its fields are bytes.
+    pub(crate) fn is_bytes(self) -> bool {
+        matches!(self, Self::Bytes | Self::Vector)
     }
 
     fn is_whole(self) -> bool {
@@ -74,7 +81,7 @@ pub fn write_line<V: Value>(
 /// # Errors
 /// [`headrace_core::Mismatch`] for values that the server has no type for; the buffer then has part of a field.
 fn write_field<V: Value>(value: &V, kind: FieldKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
-    let hexadecimal = kind == FieldKind::Bytes;
+    let hexadecimal = kind.is_bytes();
     let start = out.len();
     match value.kind() {
         ValueKind::Bytes if kind == FieldKind::Bit => {
@@ -102,6 +109,10 @@ fn write_field<V: Value>(value: &V, kind: FieldKind, out: &mut Vec<u8>) -> Resul
         ValueKind::Null => {
             out.extend_from_slice(b"\\N");
             return Ok(());
+        }
+        found if kind == FieldKind::Vector && !matches!(found, ValueKind::Bytes | ValueKind::List) => {
+            let message = format!("{} is neither a list nor bytes, for a VECTOR column", value.describe());
+            return Err(Mismatch::wrong_type(message).into());
         }
         ValueKind::Bytes => value.with_bytes(|bytes| field(bytes, hexadecimal, out))?,
         ValueKind::Text => value.with_text(|text| field(text, hexadecimal, out))?,

@@ -33,14 +33,12 @@ impl Column {
 
     /// The kind of its field in LOAD DATA.
     pub fn field_kind(&self) -> FieldKind {
-        let is_bytes = match self.extended() {
-            Some(name) => name == "vector",
-            None => match self.kind {
-                ColumnType::VECTOR | ColumnType::GEOMETRY => true,
-                kind => is_string(kind) && self.collation == BINARY_COLLATION,
-            },
-        };
+        let extended = self.extended();
+        let is_bytes = extended.is_none() && is_string(self.kind) && self.collation == BINARY_COLLATION;
         match self.kind {
+            ColumnType::VECTOR => FieldKind::Vector,
+            _ if extended == Some("vector") => FieldKind::Vector,
+            ColumnType::GEOMETRY if extended.is_none() => FieldKind::Bytes,
             _ if self.flags.intersects(ColumnFlags::ENUM | ColumnFlags::SET) => FieldKind::Members,
             ColumnType::ENUM | ColumnType::SET => FieldKind::Members,
             _ if is_bytes => FieldKind::Bytes,
@@ -109,7 +107,7 @@ fn name(kind: ColumnType, is_binary: bool) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use FieldKind::{Bit, Bytes, Date, Decimal, Float, Integer, Members, Text, Time, Year};
+    use FieldKind::{Bit, Bytes, Date, Decimal, Float, Integer, Members, Text, Time, Vector, Year};
 
     fn column(kind: u8, collation: u16) -> Column {
         Column {
@@ -148,7 +146,7 @@ mod tests {
         (14, "date", "date", Text, Text),
         (15, "varchar", "varbinary", Text, Bytes),
         (16, "bit", "bit", Bit, Bit),
-        (242, "vector", "vector", Bytes, Bytes),
+        (242, "vector", "vector", Vector, Vector),
         (245, "json", "json", Text, Text),
         (246, "decimal", "decimal", Decimal, Decimal),
         (247, "enum", "enum", Members, Members),
@@ -180,7 +178,7 @@ mod tests {
         let uuid = Column { extended_type: Some("uuid".into()), ..column(254, BINARY_COLLATION) };
         assert_eq!((uuid.type_name(), uuid.field_kind()), ("uuid", Text));
         let vector = Column { extended_type: Some("vector".into()), ..column(253, BINARY_COLLATION) };
-        assert_eq!((vector.type_name(), vector.field_kind()), ("vector", Bytes));
+        assert_eq!((vector.type_name(), vector.field_kind()), ("vector", Vector));
         let json = Column { extended_format: Some("json".into()), ..column(252, 33) };
         assert_eq!(json.type_name(), "json");
         let choice = Column { flags: ColumnFlags::ENUM | ColumnFlags::NOT_NULL, ..column(254, 33) };
