@@ -207,6 +207,22 @@ def _(t: Trial) -> None:
     assert t.value("select if(2 > 1, ?, 0)", 1.5) == 1.5
 
 
+@says(
+    CUBRID,
+    "In a comparison the server gives a parameter the type of what it is compared with",
+    "Write the type where that is not what you mean",
+)
+def _(t: Trial) -> None:
+    t.table("d date, v varchar(9)")
+    t.conn.execute("insert into said values (date'2024-02-29', '5')")
+    moment = dt.datetime(2024, 2, 29, 13, 14, 15)
+    for condition, value, found in (
+        ("d = ?", moment, 1), ("d = cast(? as datetime)", moment, 0), ("v < ?", 10, 0),
+        ("v < cast(? as integer)", 10, 1),
+    ):  # fmt: skip
+        assert t.value(f"select count(*) from said where {condition}", value) == found, condition
+
+
 @says(CUBRID, "so it does for the arguments of NULLIF, GREATEST, LEAST, DATE_ADD, DATE_SUB, ASCII, HEX")
 def _(t: Trial) -> None:
     for call, value in (("nullif(?, 0)", 1.5), ("greatest(?, 1)", 1.5), ("least(?, 2)", 1.5)):
