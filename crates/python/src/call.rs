@@ -9,9 +9,11 @@ use crate::errors::{self, ClientError};
 use crate::ffi;
 use crate::query::Query;
 use crate::result::RequestResult;
+use crate::resume;
 use crate::sink::{ResultRows, RowSink, Settings};
 use headrace_core::protocol::{BulkDirection, RowWriter, Summary, Taken};
 use headrace_core::{Described, Fatal, Outcome, ResponseHandler, Room, Run};
+use pyo3::exceptions::{PyRuntimeError, PyStopIteration};
 use pyo3::prelude::*;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
@@ -76,13 +78,14 @@ impl Completion {
             Completion::Future(future) => {
                 let future = future.bind(py);
                 let told = || -> PyResult<()> {
-                    if future.call_method0(pyo3::intern!(py, "done"))?.is_truthy()? {
+                    if !resume::take_wake_up(future)? && future.call_method0(pyo3::intern!(py, "done"))?.is_truthy()? {
                         return Ok(());
                     }
                     match outcome {
                         Ok(value) => future.call_method1(pyo3::intern!(py, "set_result"), (value,))?,
                         Err(error) => {
-                            future.call_method1(pyo3::intern!(py, "set_exception"), (error.into_value(py),))?;
+                            let error = as_of_coroutine(py, error).into_value(py);
+                            future.call_method1(pyo3::intern!(py, "set_exception"), (error,))?;
                             // Retrieved: a pipeline that is lost raises one error for all of its statements, and asyncio
                             // would log those of the others.
                             future.call_method0(pyo3::intern!(py, "exception"))?
@@ -121,6 +124,17 @@ impl Completion {
             Completion::Future(future) => object.is(future),
         }
     }
+}
+
+/// An error as a coroutine would raise it: PEP 479. A future does not take StopIteration, and its task would wait for
+/// ever.
+fn as_of_coroutine(py: Python<'_>, error: PyErr) -> PyErr {
+    if !error.is_instance_of::<PyStopIteration>(py) {
+        return error;
+    }
+    let raised = PyRuntimeError::new_err("a function that the statement has called raised StopIteration");
+    raised.set_cause(py, Some(error));
+    raised
 }
 
 /// What to do with the results.

@@ -8,7 +8,8 @@ use headrace_arrow::ArrowError;
 use headrace_arrow::export::{ArrowArray, ArrowArrayStream, ArrowSchema};
 use headrace_arrow::input::{ArrayRef, InputError, from_ffi, imported, make_array};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyList, PyString, PyType};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyCapsule, PyList, PyString, PyTuple, PyType};
 use pyo3::{PyClass, PyTypeInfo, ffi};
 use std::ffi::CStr;
 
@@ -175,6 +176,45 @@ where
         ffi::PyObject_GC_UnTrack(object.as_ptr().cast());
     }
     Ok(object)
+}
+
+/// `event_loop.call_soon(function, argument, context=context)`, without a dict for the keyword.
+pub fn call_soon(
+    event_loop: &Bound<'_, PyAny>,
+    function: &Bound<'_, PyAny>,
+    argument: &Bound<'_, PyAny>,
+    context: &Bound<'_, PyAny>,
+) -> PyResult<()> {
+    static KEYWORDS: PyOnceLock<Py<PyTuple>> = PyOnceLock::new();
+    let py = event_loop.py();
+    let keywords = KEYWORDS.get_or_try_init(py, || PyTuple::new(py, ["context"]).map(Bound::unbind))?;
+    let arguments = [event_loop.as_ptr(), function.as_ptr(), argument.as_ptr(), context.as_ptr()];
+    // SAFETY: all are live objects; the method's own object and two arguments are positional, and the tuple names the one
+    // after them. Returns a new reference or NULL with an exception set.
+    let handle = unsafe {
+        Bound::from_owned_ptr_or_err(
+            py,
+            ffi::PyObject_VectorcallMethod(
+                pyo3::intern!(py, "call_soon").as_ptr(),
+                arguments.as_ptr(),
+                3,
+                keywords.as_ptr(),
+            ),
+        )?
+    };
+    drop(handle);
+    Ok(())
+}
+
+/// The address of the function that a builtin function or method calls.
+pub fn address_of_function(object: &Bound<'_, PyAny>) -> Option<usize> {
+    // SAFETY: the object is live, and of the type that the second call is for.
+    unsafe {
+        if ffi::PyCFunction_CheckExact(object.as_ptr()) == 0 {
+            return None;
+        }
+        ffi::PyCFunction_GetFunction(object.as_ptr()).map(|function| function as usize)
+    }
 }
 
 /// A list of exactly the given items.

@@ -36,6 +36,7 @@ mod postgres;
 mod query;
 mod records;
 mod result;
+mod resume;
 mod sink;
 mod utf8;
 mod wire;

@@ -3,13 +3,14 @@
 use super::{Io, Wire, WireState};
 use crate::ffi;
 use crate::limits;
+use crate::resume::{self, WakeUp};
 use headrace_core::{Fatal, FatalKind, NextStep};
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use std::os::raw::c_int;
 use std::panic::{self, AssertUnwindSafe};
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// The part of the read buffer that the loop reads into.
@@ -80,6 +81,10 @@ pub(crate) struct OwnLoop {
     /// One that may read from a socket again and again within one turn, while there is something. asyncio's own read
     /// once.
     reads_on: bool,
+    /// asyncio's function that returns the task that a loop runs, or None.
+    current: Py<PyAny>,
+    /// The number of the thread that has run the loop when the last request was made.
+    pub thread: AtomicU64,
 }
 
 impl OwnLoop {
@@ -91,7 +96,8 @@ impl OwnLoop {
         let asyncio = py.import("asyncio")?;
         let running = asyncio.getattr("_get_running_loop")?.unbind();
         let reads_on = !event_loop.bind(py).is_instance(&asyncio.getattr("BaseEventLoop")?)?;
-        Ok(Self { event_loop, running, reads_on })
+        let current = asyncio.getattr("current_task")?.unbind();
+        Ok(Self { event_loop, running, reads_on, current, thread: AtomicU64::new(0) })
     }
 }
 
@@ -103,6 +109,14 @@ struct Read {
     is_full: bool,
     /// When decoding it began.
     began: Instant,
+}
+
+/// Whether there may be more than what was read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Received {
+    Whole,
+    /// It has filled its place: the loop may read on within this turn.
+    Full,
 }
 
 impl Wire {
@@ -246,6 +260,53 @@ impl Wire {
         if is_turn_over { self.call_soon(py, transport.bind(py), pyo3::intern!(py, "read_on")) } else { Ok(()) }
     }
 
+    /// Handles bytes that were read.
+    fn received(&self, py: Python<'_>, nbytes: usize) -> PyResult<Received> {
+        self.arrivals.fetch_add(1, Ordering::Relaxed);
+        let mut state = self.lock(py)?;
+        let buffers = &mut state.connection.buffers;
+        let room = buffers.landing().len();
+        let n = nbytes.min(room);
+        let received = if n < room { Received::Whole } else { Received::Full };
+        let read =
+            (n >= limits::READ_FEWEST_BYTES).then(|| Read { bytes: n, is_full: n == room, began: Instant::now() });
+        if let Err(fatal) = buffers.received(n) {
+            // Sends the TLS alert to the peer, as far as the transport sends it at once.
+            let alert = buffers.take_outgoing().unwrap_or_default();
+            self.die(py, &mut state, &fatal);
+            if let Io::Transport { transport } = &state.io {
+                let transport = transport.clone_ref(py);
+                drop(state);
+                transport.call_method1(py, pyo3::intern!(py, "write"), (PyBytes::new(py, &alert),))?;
+                transport.call_method0(py, "abort")?;
+            }
+            return Ok(received);
+        }
+        self.after_input(py, state, read.as_ref())?;
+        Ok(received)
+    }
+
+    /// Resumes the task whose request a read has answered: at once, if that is the loop's own call and no task runs.
+    fn wake_up(&self, py: Python<'_>, wake_up: WakeUp) -> PyResult<()> {
+        let Some(own) = &self.event_loop else { return Ok(()) };
+        let is_free = own.thread.load(Ordering::Relaxed) == super::thread_number()
+            && own.current.call1(py, (&own.event_loop,))?.is_none(py);
+        if !is_free {
+            wake_up.schedule(py);
+            return Ok(());
+        }
+        let Err(error) = wake_up.call(py) else { return Ok(()) };
+        if !own.reads_on {
+            // asyncio's transports pass on what ends the loop.
+            return Err(error);
+        }
+        // Others would close the connection for it.
+        let failed = own.event_loop.call_method0(py, pyo3::intern!(py, "create_future"))?;
+        failed.call_method1(py, "set_exception", (error.into_value(py),))?;
+        own.event_loop.call_method1(py, pyo3::intern!(py, "call_soon"), (failed.getattr(py, "result")?,))?;
+        Ok(())
+    }
+
     fn reconnect_if_awaited(&self, py: Python<'_>, state: super::StateGuard<'_>) -> PyResult<()> {
         let is_awaited = state.connection.machine.queued() > 0;
         if is_awaited && self.is_to_reconnect(&state) {
@@ -307,26 +368,14 @@ impl Wire {
 
     /// asyncio.BufferedProtocol.buffer_updated
     fn buffer_updated(&self, py: Python<'_>, nbytes: usize) -> PyResult<()> {
-        self.arrivals.fetch_add(1, Ordering::Relaxed);
-        let mut state = self.lock(py)?;
-        let buffers = &mut state.connection.buffers;
-        let room = buffers.landing().len();
-        let n = nbytes.min(room);
-        let read =
-            (n >= limits::READ_FEWEST_BYTES).then(|| Read { bytes: n, is_full: n == room, began: Instant::now() });
-        if let Err(fatal) = buffers.received(n) {
-            // Sends the TLS alert to the peer, as far as the transport sends it at once.
-            let alert = buffers.take_outgoing().unwrap_or_default();
-            self.die(py, &mut state, &fatal);
-            if let Io::Transport { transport } = &state.io {
-                let transport = transport.clone_ref(py);
-                drop(state);
-                transport.call_method1(py, pyo3::intern!(py, "write"), (PyBytes::new(py, &alert),))?;
-                transport.call_method0(py, "abort")?;
-            }
-            return Ok(());
+        let read = resume::Read::begin();
+        let received = self.received(py, nbytes);
+        let Some(wake_up) = read.end() else { return received.map(drop) };
+        match received {
+            Ok(Received::Whole) => return self.wake_up(py, wake_up),
+            Ok(Received::Full) | Err(_) => wake_up.schedule(py),
         }
-        self.after_input(py, state, read.as_ref())
+        received.map(drop)
     }
 
     /// The turn of the loop is over in which reading was stopped: it reads on.

@@ -18,7 +18,7 @@ use std::collections::HashMap;
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::atomic::{AtomicBool, AtomicI32, AtomicIsize, AtomicU64, AtomicUsize};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicIsize, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::Duration;
 
@@ -270,6 +270,7 @@ impl Wire {
                 if !own.running.bind(py).call0()?.is(event_loop) {
                     return Err(other_loop(py, event_loop));
                 }
+                own.thread.store(super::thread_number(), Ordering::Relaxed);
                 let future = event_loop.call_method0(pyo3::intern!(py, "create_future"))?;
                 Ok(Completion::Future(future.unbind()))
             }
