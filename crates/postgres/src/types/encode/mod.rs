@@ -2,12 +2,13 @@
 
 mod extension;
 mod mixed;
+mod number;
+mod temporal;
 mod text;
 
 use super::builtin::Scalar;
-use super::numeric::NotWhole;
 use super::registry::{TypeKind, TypeRegistry};
-use super::{DIMENSIONS, EPOCH_DAYS, EPOCH_MICROS, Format, Oid, literal, numeric, oid};
+use super::{DIMENSIONS, Format, Oid, literal, numeric, oid};
 use crate::limits;
 use headrace_core::{Mismatch, Value, ValueKind};
 
@@ -240,121 +241,31 @@ impl Encoder {
         Mismatch::out_of_range(format!("{} does not fit {} ({bounds})", value.describe(), self.name)).into()
     }
 
-    fn int<V: Value>(&self, value: &V, kind: ValueKind, min: i64, max: i64) -> Result<i64, V::Error> {
-        let bounds = || format!("{min} to {max}");
-        let number = match kind {
-            ValueKind::Int | ValueKind::Bool => value.int().map_err(|error| {
-                // What does not fit 64 bits does not fit a smaller type either, and this is the clearer message.
-                let _ = error;
-                self.outside(value, &bounds())
-            })?,
-            ValueKind::Float => {
-                let number = value.float()?;
-                if number.is_nan() || number.is_finite() && number.fract() != 0.0 {
-                    return Err(self.wrong(value, ": it is not a whole number"));
-                }
-                // The bounds of 64 bits as floats are -2^63, and 2^63, which is one more than fits.
-                if !(-(2f64.powi(63))..2f64.powi(63)).contains(&number) {
-                    return Err(self.outside(value, &bounds()));
-                }
-                number as i64
-            }
-            ValueKind::Decimal => value.with_decimal(numeric::whole)?.map_err(|why| match why {
-                NotWhole::Fraction => self.wrong(value, ": it is not a whole number"),
-                NotWhole::TooLarge => self.outside(value, &bounds()),
-            })?,
-            _ => return Err(self.wrong(value, "")),
-        };
-        if (min..=max).contains(&number) { Ok(number) } else { Err(self.outside(value, &bounds())) }
-    }
-
-    /// A whole number of 64 bits without sign.
-    fn unsigned<V: Value>(&self, value: &V, kind: ValueKind) -> Result<u64, V::Error> {
-        if kind == ValueKind::Int
-            && let Some(number) = value.with_text(|text| std::str::from_utf8(text).ok()?.parse().ok())?
-        {
-            return Ok(number);
-        }
-        let bounds = format!("0 to {}", u64::MAX);
-        let number = self.int(value, kind, i64::MIN, i64::MAX).map_err(|_| self.outside(value, &bounds))?;
-        u64::try_from(number).map_err(|_| self.outside(value, &bounds))
-    }
-
     fn binary<V: Value>(&self, value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
         let scalar = match &self.form {
             Form::Scalar(scalar) => *scalar,
             _ => return self.container(value, kind, out),
         };
         match (scalar, kind) {
-            (Scalar::Int4, _) => {
-                let n = self.int(value, kind, i64::from(i32::MIN), i64::from(i32::MAX))?;
-                out.extend_from_slice(&(n as i32).to_be_bytes());
-            }
-            (Scalar::Int8, _) => {
-                let n = self.int(value, kind, i64::MIN, i64::MAX)?;
-                out.extend_from_slice(&n.to_be_bytes());
-            }
-            (Scalar::Int2, _) => {
-                let n = self.int(value, kind, i64::from(i16::MIN), i64::from(i16::MAX))?;
-                out.extend_from_slice(&(n as i16).to_be_bytes());
-            }
-            (Scalar::Oid, _) => {
-                let n = self.int(value, kind, 0, i64::from(u32::MAX))?;
-                out.extend_from_slice(&(n as u32).to_be_bytes());
-            }
-            (Scalar::UInt8, _) => {
-                let n = self.unsigned(value, kind)?;
-                out.extend_from_slice(&n.to_be_bytes());
+            (Scalar::Int2 | Scalar::Int4 | Scalar::Int8 | Scalar::Oid | Scalar::UInt8, _) => {
+                self.whole(scalar, value, kind, out)?;
             }
             (Scalar::Text, _) => self.text(value, kind, out)?,
             (Scalar::Char, _) => self.char(value, kind, out)?,
             (Scalar::Float8, ValueKind::Float | ValueKind::Int | ValueKind::Decimal) => {
                 out.extend_from_slice(&value.float()?.to_be_bytes());
             }
-            (Scalar::Float4, ValueKind::Float | ValueKind::Int | ValueKind::Decimal) => {
-                let wide = value.float()?;
-                let narrow = wide as f32;
-                if narrow.is_infinite() && wide.is_finite() {
-                    return Err(self.outside(value, "about -3.4e38 to 3.4e38"));
-                }
-                if narrow == 0.0 && wide != 0.0 {
-                    return Err(self.outside(value, "nothing is nearer to zero than about 1.4e-45"));
-                }
-                out.extend_from_slice(&narrow.to_be_bytes());
-            }
+            (Scalar::Float4, ValueKind::Float | ValueKind::Int | ValueKind::Decimal) => self.float4(value, out)?,
             (Scalar::Bool, ValueKind::Bool) => out.push(u8::from(value.bool()?)),
-            (Scalar::Date, ValueKind::Date) => {
-                out.extend_from_slice(&(value.date()? - EPOCH_DAYS).to_be_bytes());
-            }
-            (Scalar::Date, ValueKind::Timestamp) => {
-                let micros = value.timestamp()?;
-                let day = headrace_core::civil::DAY_MICROS;
-                if micros.rem_euclid(day) != 0 {
-                    return Err(self.wrong(value, ": its time of day would be lost; call .date() on it"));
-                }
-                out.extend_from_slice(&((micros.div_euclid(day)) as i32 - EPOCH_DAYS).to_be_bytes());
-            }
-            (Scalar::Timestamp, ValueKind::Timestamp | ValueKind::Date) => {
-                out.extend_from_slice(&(value.timestamp()? - EPOCH_MICROS).to_be_bytes());
-            }
-            (Scalar::Timestamp, ValueKind::TimestampTz) => {
-                return Err(self.wrong(value, ": its zone would be lost; the column could be timestamptz"));
-            }
-            (Scalar::TimestampTz, ValueKind::TimestampTz | ValueKind::Timestamp | ValueKind::Date) => {
-                out.extend_from_slice(&(value.timestamptz()? - EPOCH_MICROS).to_be_bytes());
-            }
-            (Scalar::Time, ValueKind::Time) => out.extend_from_slice(&value.time()?.to_be_bytes()),
-            (Scalar::TimeTz, ValueKind::TimeTz | ValueKind::Time) => {
-                let (micros, east) = value.timetz()?;
-                out.extend_from_slice(&micros.to_be_bytes());
-                out.extend_from_slice(&(-east).to_be_bytes());
-            }
-            (Scalar::Interval, ValueKind::Interval) => {
-                let (months, days, micros) = value.interval()?;
-                out.extend_from_slice(&micros.to_be_bytes());
-                out.extend_from_slice(&days.to_be_bytes());
-                out.extend_from_slice(&months.to_be_bytes());
-            }
+            (
+                Scalar::Date
+                | Scalar::Timestamp
+                | Scalar::TimestampTz
+                | Scalar::Time
+                | Scalar::TimeTz
+                | Scalar::Interval,
+                _,
+            ) => self.temporal(scalar, value, kind, out)?,
             (Scalar::Numeric, ValueKind::Int | ValueKind::Decimal | ValueKind::Float) => {
                 value.with_decimal(|text| numeric::encode(text, out))??;
             }
