@@ -4,7 +4,7 @@
 //! compiled for its protocol.
 
 use crate::args::Args;
-use crate::call::{Completion, PyCall, ResultShape};
+use crate::call::{Block, Completion, PyCall, ResultShape};
 use crate::columns::Plan;
 use crate::errors::{self, ClientError};
 use crate::params::PyValue;
@@ -135,6 +135,13 @@ pub trait Engine: Session + Any + Debug + Send {
     /// Passes every pending completion, and the future of the next step of a COPY, to `visit`, until a call returns
     /// true.
     fn visit_handlers(&self, visit: &mut dyn FnMut(&Completion, Option<&Completion>) -> bool);
+    /// Takes a block of the stream that request `id` is ([`PyCall::take_block`]); `None` if there is no such request.
+    ///
+    /// # Errors
+    /// For a value that Python cannot represent.
+    fn take_block(&mut self, py: Python<'_>, id: u64) -> PyResult<Option<Option<Block>>>;
+    /// Completes `completion` with the next step of request `id`; at once if that has been made.
+    fn complete_at_step(&mut self, py: Python<'_>, id: Option<u64>, completion: Completion);
     /// The error with which the server ended the session, as an exception.
     fn last_error(&self, py: Python<'_>) -> Option<PyErr>;
 }
@@ -227,6 +234,17 @@ where
 
     fn visit_handlers(&self, visit: &mut dyn FnMut(&Completion, Option<&Completion>) -> bool) {
         Protocol::find(self, |call| visit(&call.completion, call.progress.as_ref()));
+    }
+
+    fn take_block(&mut self, py: Python<'_>, id: u64) -> PyResult<Option<Option<Block>>> {
+        self.handler_mut(id).map(|call| call.take_block(py)).transpose()
+    }
+
+    fn complete_at_step(&mut self, py: Python<'_>, id: Option<u64>, completion: Completion) {
+        match id.and_then(|id| self.handler_mut(id)) {
+            Some(call) if !call.has_block(py) => call.progress = Some(completion),
+            _ => completion.complete(py, Ok(py.None())),
+        }
     }
 
     fn last_error(&self, py: Python<'_>) -> Option<PyErr> {

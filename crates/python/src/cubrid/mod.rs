@@ -5,7 +5,7 @@ mod setup;
 
 use crate::args::{Args, Source};
 use crate::arrow::ArrowSink;
-use crate::call::{Block, ResultShape};
+use crate::call::ResultShape;
 use crate::errors;
 use crate::query::Sql;
 use crate::wire::Wire;
@@ -125,28 +125,6 @@ impl CubridWire {
     ) -> PyResult<Py<PyAny>> {
         let ticket = Self::execute(slf, py, sql, params, begin, first, None, bare, None)?;
         slf.as_super().get().answer(py, ticket, timeout)
-    }
-
-    /// The next block of a stream: its columns and a list of rows. None if the rest comes with its result. Raises
-    /// TimeoutError after `timeout` seconds.
-    #[pyo3(signature = (ticket, timeout=None))]
-    fn next_block(
-        slf: &Bound<'_, Self>,
-        py: Python<'_>,
-        ticket: &Bound<'_, PyAny>,
-        timeout: Option<f64>,
-    ) -> PyResult<Option<Block>> {
-        slf.as_super().get().next_block::<Cubrid>(py, ticket, timeout)
-    }
-
-    /// Takes a block of a stream, if one has come: see `next_block`.
-    fn take_block(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Option<Block>> {
-        slf.as_super().get().take_block::<Cubrid>(py, ticket)
-    }
-
-    /// A future for the next step of a stream: a block has come, or it has ended.
-    fn step(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        slf.as_super().get().step::<Cubrid>(py, ticket)
     }
 
     /// Queues a batch: one statement, many rows of parameters. `strategy` is `auto`, `joined` or `array`; `atomic` all

@@ -5,7 +5,7 @@ mod setup;
 
 use crate::args::{Args, Source};
 use crate::arrow::ArrowSink;
-use crate::call::{Block, PyCall, ResultShape};
+use crate::call::{PyCall, ResultShape};
 use crate::columns::Columns;
 use crate::engine::Dialect as _;
 use crate::errors::{self, ClientError};
@@ -199,28 +199,6 @@ impl MySqlWire {
         });
         let number = state.connection.machine.of::<MySql>(py)?.next_id();
         Ok((wire.enqueue::<MySql>(py, state, request, call)?, number))
-    }
-
-    /// The next block of a stream: its columns and a list of rows. None if the rest comes with its result. Raises
-    /// TimeoutError after `timeout` seconds.
-    #[pyo3(signature = (ticket, timeout=None))]
-    fn next_block(
-        slf: &Bound<'_, Self>,
-        py: Python<'_>,
-        ticket: &Bound<'_, PyAny>,
-        timeout: Option<f64>,
-    ) -> PyResult<Option<Block>> {
-        slf.as_super().get().next_block::<MySql>(py, ticket, timeout)
-    }
-
-    /// Takes a block of a stream, if one has come: see `next_block`.
-    fn take_block(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Option<Block>> {
-        slf.as_super().get().take_block::<MySql>(py, ticket)
-    }
-
-    /// A future for the next step of a request: a block of its stream has come, it requests a file, it has ended.
-    fn step(slf: &Bound<'_, Self>, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
-        slf.as_super().get().step::<MySql>(py, ticket)
     }
 
     /// Queues a batch: one statement, many rows of parameters. `strategy` is `auto`, `bulk`, `joined` or `pipelined`;

@@ -2,22 +2,15 @@
 
 use super::{Wire, blocking};
 use crate::call::Block;
-use crate::engine::Dialect;
-use headrace_core::{Protocol, Session as _};
 use pyo3::prelude::*;
 use std::time::Duration;
 
+#[pymethods]
 impl Wire {
-    /// The next block of a stream: its columns and a list of rows. `None` if the rest comes with its result.
-    ///
-    /// # Errors
-    /// TimeoutError after `timeout` seconds, and for a value that Python cannot represent.
-    pub(crate) fn next_block<D: Dialect>(
-        &self,
-        py: Python<'_>,
-        ticket: &Bound<'_, PyAny>,
-        timeout: Option<f64>,
-    ) -> PyResult<Option<Block>> {
+    /// The next block of a stream: its columns and a list of rows. None if the rest comes with its result. Raises
+    /// TimeoutError after `timeout` seconds.
+    #[pyo3(signature = (ticket, timeout=None))]
+    fn next_block(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<Option<Block>> {
         const PATIENCE: Duration = Duration::from_millis(20);
         let deadline = blocking::deadline(timeout);
         let taken = self.drive(
@@ -27,33 +20,23 @@ impl Wire {
             Some(ticket),
             || false,
             |state| {
-                let id = self.id_of(state, ticket);
-                let machine = state.connection.machine.of::<D>(py)?;
-                match id.and_then(|id| machine.handler_mut(id)) {
-                    Some(call) => {
-                        let block = call.take_block(py)?;
-                        if let (None, Some(id)) = (&block, id) {
-                            machine.resume(id);
-                        }
-                        Ok(block.map(Some))
-                    }
-                    None => Ok(Some(None)),
+                let Some(id) = self.id_of(state, ticket) else { return Ok(Some(None)) };
+                let machine = &mut state.connection.machine;
+                let Some(block) = machine.take_block(py, id)? else { return Ok(Some(None)) };
+                if block.is_none() {
+                    machine.resume(id);
                 }
+                Ok(block.map(Some))
             },
         )?;
         taken.ok_or_else(|| pyo3::exceptions::PyTimeoutError::new_err("the time is up"))
     }
 
     /// Takes a block of a stream, if one has come: see `next_block`.
-    ///
-    /// # Errors
-    /// For a value that Python cannot represent.
-    pub(crate) fn take_block<D: Dialect>(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Option<Block>> {
+    fn take_block(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Option<Block>> {
         let mut state = self.lock(py)?;
-        let id = self.id_of(&state, ticket);
-        let machine = state.connection.machine.of::<D>(py)?;
-        let block = match id.and_then(|id| machine.handler_mut(id)) {
-            Some(call) => call.take_block(py)?,
+        let block = match self.id_of(&state, ticket) {
+            Some(id) => state.connection.machine.take_block(py, id)?.flatten(),
             None => None,
         };
         drop(state);
@@ -64,19 +47,12 @@ impl Wire {
     }
 
     /// A future for the next step of a request: a block of its stream has come, it requests a file, it has ended.
-    ///
-    /// # Errors
-    /// If the loop is closed.
-    pub(crate) fn step<D: Dialect>(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+    fn step(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
         let completion = self.completion(py)?;
         let object = completion.object(py);
         let mut state = self.lock(py)?;
         let id = self.id_of(&state, ticket);
-        let machine = state.connection.machine.of::<D>(py)?;
-        match id.and_then(|id| machine.handler_mut(id)) {
-            Some(call) if !call.has_block(py) => call.progress = Some(completion),
-            _ => completion.complete(py, Ok(py.None())),
-        }
+        state.connection.machine.complete_at_step(py, id, completion);
         Ok(object)
     }
 }
