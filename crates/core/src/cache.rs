@@ -1,44 +1,44 @@
 //! A least-recently-used cache.
 
+use std::borrow::Borrow;
 use std::collections::HashMap;
 use std::hash::Hash;
 
 /// A cache of at most `capacity` entries that returns the entry it evicts.
 ///
-/// A slab of entries linked from the most to the least recently used; a look-up moves an entry to the front.
+/// Each entry has the number of its last use. The oldest is looked for among all of them, which only a new entry in a
+/// full cache needs: one that costs a round trip in any case.
 #[derive(Debug)]
 pub(crate) struct Cache<K, V> {
     index: HashMap<K, usize>,
-    slots: Vec<Slot<K, V>>,
-    free: Vec<usize>,
-    head: usize,
-    tail: usize,
+    entries: Vec<Entry<K, V>>,
+    /// The place of the entry that was used last, if it is still there.
+    last: Option<usize>,
+    uses: u64,
     capacity: usize,
 }
 
 #[derive(Debug)]
-struct Slot<K, V> {
-    entry: Option<(K, V)>,
-    prev: usize,
-    next: usize,
+struct Entry<K, V> {
+    key: K,
+    value: V,
+    used: u64,
 }
-
-const NONE: usize = usize::MAX;
 
 impl<K: Hash + Eq + Clone, V> Cache<K, V> {
     /// A cache of at most `capacity` entries; 0 keeps nothing.
     pub fn new(capacity: usize) -> Self {
-        Self { index: HashMap::new(), slots: Vec::new(), free: Vec::new(), head: NONE, tail: NONE, capacity }
+        Self { index: HashMap::new(), entries: Vec::new(), last: None, uses: 0, capacity }
     }
 
     /// The number of entries.
     pub fn len(&self) -> usize {
-        self.index.len()
+        self.entries.len()
     }
 
     /// True when there is none.
     pub fn is_empty(&self) -> bool {
-        self.index.is_empty()
+        self.entries.is_empty()
     }
 
     /// The maximum number of entries.
@@ -49,26 +49,19 @@ impl<K: Hash + Eq + Clone, V> Cache<K, V> {
     /// The value of `key`, which becomes the most recently used.
     pub fn get<Q>(&mut self, key: &Q) -> Option<&V>
     where
-        K: std::borrow::Borrow<Q>,
+        K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
         // The same one again needs no hash, which reads all of a text.
-        if !self.is_first(key) {
-            let slot = *self.index.get(key)?;
-            self.unlink(slot);
-            self.push_front(slot);
+        let at = match self.last {
+            Some(at) if self.entries[at].key.borrow() == key => at,
+            _ => *self.index.get(key)?,
+        };
+        if self.last.replace(at) != Some(at) {
+            self.uses += 1;
+            self.entries[at].used = self.uses;
         }
-        self.slots[self.head].entry.as_ref().map(|(_, v)| v)
-    }
-
-    /// Returns true if the entry of `key` is the most recently used one.
-    fn is_first<Q>(&self, key: &Q) -> bool
-    where
-        K: std::borrow::Borrow<Q>,
-        Q: Eq + ?Sized,
-    {
-        let first = self.slots.get(self.head).and_then(|slot| slot.entry.as_ref());
-        first.is_some_and(|(known, _)| known.borrow() == key)
+        Some(&self.entries[at].value)
     }
 
     /// Inserts a value, and returns the value that left the cache for it: the old value of the key, the least recently
@@ -77,68 +70,40 @@ impl<K: Hash + Eq + Clone, V> Cache<K, V> {
         if self.capacity == 0 {
             return Some(value);
         }
-        if let Some(&slot) = self.index.get(&key) {
-            self.unlink(slot);
-            self.push_front(slot);
-            return self.slots[slot].entry.replace((key, value)).map(|(_, v)| v);
+        let mut left = self.remove(&key);
+        if self.entries.len() == self.capacity {
+            let oldest = self.entries.iter().min_by_key(|entry| entry.used).map(|entry| entry.key.clone());
+            left = oldest.and_then(|key| self.remove(&key));
         }
-        let evicted = if self.index.len() == self.capacity { self.remove_slot(self.tail) } else { None };
-        let slot = self.free.pop().unwrap_or_else(|| {
-            self.slots.push(Slot { entry: None, prev: NONE, next: NONE });
-            self.slots.len() - 1
-        });
-        self.slots[slot].entry = Some((key.clone(), value));
-        self.push_front(slot);
-        self.index.insert(key, slot);
-        evicted
+        self.uses += 1;
+        self.last = Some(self.entries.len());
+        self.index.insert(key.clone(), self.entries.len());
+        self.entries.push(Entry { key, value, used: self.uses });
+        left
     }
 
     /// Takes an entry out.
     pub fn remove<Q>(&mut self, key: &Q) -> Option<V>
     where
-        K: std::borrow::Borrow<Q>,
+        K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let slot = *self.index.get(key)?;
-        self.remove_slot(slot)
+        let at = self.index.remove(key)?;
+        self.last = None;
+        let removed = self.entries.swap_remove(at);
+        if let Some(moved) = self.entries.get(at)
+            && let Some(place) = self.index.get_mut::<K>(&moved.key)
+        {
+            *place = at;
+        }
+        Some(removed.value)
     }
 
     /// Takes every entry out.
-    pub fn drain(&mut self) -> Vec<V> {
-        let mut out = Vec::with_capacity(self.len());
-        while let Some(v) = self.remove_slot(self.tail) {
-            out.push(v);
-        }
-        out
-    }
-
-    fn remove_slot(&mut self, slot: usize) -> Option<V> {
-        let (key, value) = self.slots.get_mut(slot)?.entry.take()?;
-        self.index.remove(&key);
-        self.unlink(slot);
-        self.free.push(slot);
-        Some(value)
-    }
-
-    fn unlink(&mut self, slot: usize) {
-        let (prev, next) = (self.slots[slot].prev, self.slots[slot].next);
-        if prev == NONE {
-            self.head = next
-        } else {
-            self.slots[prev].next = next
-        }
-        if next == NONE { self.tail = prev } else { self.slots[next].prev = prev }
-    }
-
-    fn push_front(&mut self, slot: usize) {
-        self.slots[slot].prev = NONE;
-        self.slots[slot].next = self.head;
-        if self.head == NONE {
-            self.tail = slot
-        } else {
-            self.slots[self.head].prev = slot
-        }
-        self.head = slot;
+    pub fn drain(&mut self) -> impl Iterator<Item = V> {
+        self.index.clear();
+        self.last = None;
+        self.entries.drain(..).map(|entry| entry.value)
     }
 }
 
@@ -157,7 +122,7 @@ mod tests {
         assert_eq!(cache.insert("a", 4), Some(1));
         assert_eq!(cache.remove("c"), Some(3));
         assert_eq!(cache.get("c"), None);
-        assert_eq!(cache.drain(), vec![4]);
+        assert!(cache.drain().eq([4]));
         assert!(cache.is_empty());
     }
 

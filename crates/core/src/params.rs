@@ -97,11 +97,6 @@ impl Mismatch {
     pub fn lost_transaction(message: impl Into<String>) -> Self {
         Self { message: message.into(), kind: MismatchKind::LostTransaction }
     }
-
-    /// Returns true if the value is of the right kind but outside the type.
-    pub fn is_out_of_range(&self) -> bool {
-        self.kind == MismatchKind::OutOfRange
-    }
 }
 
 impl fmt::Display for Mismatch {

@@ -18,78 +18,61 @@ pub struct Fatal {
     pub sqlstate: Option<String>,
 }
 
-/// Why a connection could not be opened, or cannot continue.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum FatalKind {
+/// Declares the kinds of [`Fatal`], each with its name for programs.
+macro_rules! fatal_kinds {
+    ($($(#[$meaning:meta])* $kind:ident = $code:literal,)+) => {
+        /// Why a connection could not be opened, or cannot continue.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+        pub enum FatalKind {
+            $($(#[$meaning])* $kind,)+
+        }
+
+        impl FatalKind {
+            /// Every kind.
+            pub const ALL: &[Self] = &[$(Self::$kind,)+];
+
+            /// Its name for programs, which stays.
+            pub fn code(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $code,)+
+                }
+            }
+        }
+    };
+}
+
+fatal_kinds! {
     /// The server could not be reached.
-    ConnectFailed,
+    ConnectFailed = "connect_failed",
     /// A setting of the connection cannot be used, whatever the server: a certificate file that is missing, for one.
-    UnusableSetting,
+    UnusableSetting = "unusable_setting",
     /// The server has no TLS although it is required, or its certificate is not trusted.
-    TlsRefused,
+    TlsRefused = "tls_refused",
     /// The server's authentication method is unknown or not allowed, or needs a setting that is missing.
-    AuthenticationRefused,
+    AuthenticationRefused = "authentication_refused",
     /// The server refused the session with an error.
-    LoginRefused,
+    LoginRefused = "login_refused",
     /// The server, or its database, is of a kind that is not supported.
-    UnsupportedServer,
+    UnsupportedServer = "unsupported_server",
     /// The peer sent something that the protocol does not allow here.
-    ProtocolViolation,
+    ProtocolViolation = "protocol_violation",
     /// The connection was reset, or closed without a message.
-    ConnectionLost,
+    ConnectionLost = "connection_lost",
     /// The server announced that it ends the session.
-    SessionEnded,
+    SessionEnded = "session_ended",
     /// The server did not answer within the time limit.
-    NoAnswer,
+    NoAnswer = "no_answer",
     /// The session was set to an encoding other than UTF-8.
-    EncodingChanged,
+    EncodingChanged = "encoding_changed",
     /// It is unknown whether a transaction was committed, or it cannot be ended.
-    TransactionInDoubt,
+    TransactionInDoubt = "transaction_in_doubt",
     /// It was closed on this side.
-    Closed,
+    Closed = "connection_closed",
     /// The engine itself failed.
-    InternalError,
+    InternalError = "internal_error",
 }
 
 impl FatalKind {
-    /// Every kind.
-    pub const ALL: [Self; 14] = [
-        Self::ConnectFailed,
-        Self::UnusableSetting,
-        Self::TlsRefused,
-        Self::AuthenticationRefused,
-        Self::LoginRefused,
-        Self::UnsupportedServer,
-        Self::ProtocolViolation,
-        Self::ConnectionLost,
-        Self::SessionEnded,
-        Self::NoAnswer,
-        Self::EncodingChanged,
-        Self::TransactionInDoubt,
-        Self::Closed,
-        Self::InternalError,
-    ];
-
-    /// Its name for programs, which stays.
-    pub fn code(self) -> &'static str {
-        match self {
-            Self::ConnectFailed => "connect_failed",
-            Self::UnusableSetting => "unusable_setting",
-            Self::TlsRefused => "tls_refused",
-            Self::AuthenticationRefused => "authentication_refused",
-            Self::LoginRefused => "login_refused",
-            Self::UnsupportedServer => "unsupported_server",
-            Self::ProtocolViolation => "protocol_violation",
-            Self::ConnectionLost => "connection_lost",
-            Self::SessionEnded => "session_ended",
-            Self::NoAnswer => "no_answer",
-            Self::EncodingChanged => "encoding_changed",
-            Self::TransactionInDoubt => "transaction_in_doubt",
-            Self::Closed => "connection_closed",
-            Self::InternalError => "internal_error",
-        }
-    }
-
     /// Returns true if there was a session, which has ended.
     pub fn is_gone(self) -> bool {
         use FatalKind::*;
@@ -430,10 +413,6 @@ pub trait Protocol: Session {
     /// The response handler of the request that the server is working on.
     fn current_handler(&self) -> Option<&Self::Handler> {
         self.queue().first()?.slot().handler.as_ref()
-    }
-    /// Mutable access to the same.
-    fn current_handler_mut(&mut self) -> Option<&mut Self::Handler> {
-        self.queue_mut().first_mut()?.slot_mut().handler.as_mut()
     }
     /// The response handler of request `id`.
     fn handler_mut(&mut self, id: u64) -> Option<&mut Self::Handler> {

@@ -219,11 +219,6 @@ impl<R: Pending> Queue<R> {
         self.blocks.lose(block, reason);
     }
 
-    /// Returns true if the server has ended the transaction of the block that is open.
-    pub fn is_lost(&self) -> bool {
-        self.blocks.reason(self.blocks.open()).is_some()
-    }
-
     /// The error of a request of this block that was started before it was known that the server has ended the
     /// transaction, and that would have gone on.
     pub fn refusal<E: From<Mismatch>>(&self, block: u64) -> Option<E> {
@@ -302,27 +297,9 @@ impl<R: Pending> Queue<R> {
         self.requests.insert(self.started + first, request);
     }
 
-    /// Starts no further request before every pause was ended.
-    pub fn pause(&mut self) {
-        self.pauses += 1;
-    }
-
-    /// Ends one pause.
-    pub fn unpause(&mut self) {
-        self.pauses = self.pauses.saturating_sub(1);
-    }
-
     /// Returns true if no request may be started: a cancel request is under way.
     pub fn is_paused(&self) -> bool {
         self.pauses > 0
-    }
-
-    /// A pause that its caller began belongs to `left` from now on. If there is one already, a single pause and the time
-    /// limit of the later one are kept.
-    fn leave(&mut self, left: CancelledRequest) {
-        if self.left.replace(left).is_some() {
-            self.unpause();
-        }
     }
 
     /// Records whether the response handler of request `id` has room.
@@ -330,49 +307,6 @@ impl<R: Pending> Queue<R> {
         if room == Room::Full {
             self.full = Some(id);
         }
-    }
-
-    /// The request whose response handler is full: see [`crate::Session::full`].
-    pub fn full(&self) -> Option<u64> {
-        self.full
-    }
-
-    /// The response handler of request `id` takes more, or there is none.
-    pub fn resume(&mut self, id: u64) {
-        if self.full == Some(id) {
-            self.full = None;
-        }
-    }
-
-    /// Forgets the response handler of request `id`: see [`crate::Session::discard`].
-    pub fn discard(&mut self, id: u64) -> Discarded {
-        let Some(at) = self.requests.iter().position(|request| request.slot().id == id) else { return Discarded::Gone };
-        if at >= self.started {
-            let (before, rest) = self.requests.make_contiguous().split_at_mut(at);
-            if rest[0].replace_discarded(before.last()) {
-                rest[0].slot_mut().handler = None;
-            } else {
-                self.requests.remove(at);
-            }
-            return Discarded::Gone;
-        }
-        let slot = self.requests[at].slot_mut();
-        slot.handler = None;
-        slot.abandoned = true;
-        self.resume(id);
-        let request = &self.requests[at];
-        if request.is_end() && request.is_at_server() {
-            Discarded::Ending
-        } else if self.is_at_discarded() {
-            Discarded::Alone
-        } else {
-            Discarded::Followed
-        }
-    }
-
-    /// Returns true if the server works on nothing but requests that a cancel request may hit.
-    pub fn is_at_discarded(&self) -> bool {
-        self.in_flight().any(R::is_at_server) && self.in_flight().all(R::is_cancellable)
     }
 
     /// True if a transaction is open once every request has ended, given whether one is `open` as of the last reply, and
@@ -413,7 +347,8 @@ pub trait Requests {
     fn pause(&mut self);
     /// See [`crate::Session::unpause`].
     fn unpause(&mut self);
-    /// See [`crate::Session::leave_cancelled`].
+    /// See [`crate::Session::leave_cancelled`]. If there is one already, a single pause and the time limit of the later one
+    /// are kept.
     fn leave(&mut self, left: CancelledRequest);
     /// The cancelled request that was left to the session, whether or not it is answered.
     fn left(&self) -> Option<CancelledRequest>;
@@ -438,23 +373,46 @@ pub trait Requests {
 
 impl<R: Pending> Requests for Queue<R> {
     fn discard(&mut self, id: u64) -> Discarded {
-        Queue::discard(self, id)
+        let Some(at) = self.requests.iter().position(|request| request.slot().id == id) else { return Discarded::Gone };
+        if at >= self.started {
+            let (before, rest) = self.requests.make_contiguous().split_at_mut(at);
+            if rest[0].replace_discarded(before.last()) {
+                rest[0].slot_mut().handler = None;
+            } else {
+                self.requests.remove(at);
+            }
+            return Discarded::Gone;
+        }
+        let slot = self.requests[at].slot_mut();
+        slot.handler = None;
+        slot.abandoned = true;
+        self.resume(id);
+        let request = &self.requests[at];
+        if request.is_end() && request.is_at_server() {
+            Discarded::Ending
+        } else if self.is_at_discarded() {
+            Discarded::Alone
+        } else {
+            Discarded::Followed
+        }
     }
 
     fn is_at_discarded(&self) -> bool {
-        Queue::is_at_discarded(self)
+        self.in_flight().any(R::is_at_server) && self.in_flight().all(R::is_cancellable)
     }
 
     fn pause(&mut self) {
-        Queue::pause(self);
+        self.pauses += 1;
     }
 
     fn unpause(&mut self) {
-        Queue::unpause(self);
+        self.pauses = self.pauses.saturating_sub(1);
     }
 
     fn leave(&mut self, left: CancelledRequest) {
-        Queue::leave(self, left);
+        if self.left.replace(left).is_some() {
+            self.unpause();
+        }
     }
 
     fn left(&self) -> Option<CancelledRequest> {
@@ -466,11 +424,13 @@ impl<R: Pending> Requests for Queue<R> {
     }
 
     fn full(&self) -> Option<u64> {
-        Queue::full(self)
+        self.full
     }
 
     fn resume(&mut self, id: u64) {
-        Queue::resume(self, id);
+        if self.full == Some(id) {
+            self.full = None;
+        }
     }
 
     fn queued(&self) -> usize {
@@ -486,7 +446,7 @@ impl<R: Pending> Requests for Queue<R> {
     }
 
     fn is_lost(&self) -> bool {
-        Queue::is_lost(self)
+        self.blocks.reason(self.blocks.open()).is_some()
     }
 
     fn block(&self) -> &Arc<AtomicU64> {

@@ -55,6 +55,9 @@ pub struct Inet<'a> {
     pub network: bool,
 }
 
+/// A key, and text or NULL.
+pub type Pair<'a> = (&'a [u8], Option<&'a [u8]>);
+
 /// The text of `coefficient` × 10^-`scale`, all digits after the point shown.
 pub fn decimal_text(negative: bool, coefficient: u128, scale: u32) -> String {
     let mut text = format!("{coefficient:0width$}", width = scale as usize + 1);
@@ -95,33 +98,6 @@ pub fn decimal_parts(ascii: &str) -> Option<(bool, u128, u32)> {
     (count > 0).then(|| (is_negative, high * 10u128.pow(shift) + u128::from(low), scale.unwrap_or(0)))
 }
 
-/// The text of an hstore's pairs, as PostgreSQL writes it.
-pub fn pairs_text(pairs: &[(&[u8], Option<&[u8]>)]) -> Vec<u8> {
-    fn quote(text: &[u8], out: &mut Vec<u8>) {
-        out.push(b'"');
-        for byte in text {
-            if matches!(byte, b'"' | b'\\') {
-                out.push(b'\\');
-            }
-            out.push(*byte);
-        }
-        out.push(b'"');
-    }
-    let mut out = Vec::new();
-    for (key, value) in pairs {
-        if !out.is_empty() {
-            out.extend_from_slice(b", ");
-        }
-        quote(key, &mut out);
-        out.extend_from_slice(b"=>");
-        match value {
-            Some(value) => quote(value, &mut out),
-            None => out.extend_from_slice(b"NULL"),
-        }
-    }
-    out
-}
-
 /// Receives values, decoded exactly once.
 ///
 /// A row is [`Sink::begin_row`], one value per column in order, [`Sink::end_row`]. A sink that cannot represent a value
@@ -155,10 +131,10 @@ pub trait Sink {
     }
     /// Text.
     fn text(&mut self, utf8: &[u8]);
-    /// Pairs of a key, which is unique, and text or NULL: PostgreSQL's hstore, whose text they are for a sink that has
-    /// nothing better, `"key"=>"value", "other"=>NULL`.
-    fn pairs(&mut self, pairs: &[(&[u8], Option<&[u8]>)]) {
-        self.text(&pairs_text(pairs));
+    /// Pairs of a key, which is unique, and text or NULL; `text` writes them as the server does, for a sink that has nothing
+    /// better.
+    fn pairs(&mut self, pairs: &[Pair<'_>], text: fn(&[Pair<'_>]) -> Vec<u8>) {
+        self.text(&text(pairs));
     }
     /// A vector of which most numbers are zero: its dimensions, and the others with their indices from 0. Its text,
     /// `{1:2.5,4:1}/5` with indices from 1, for a sink that has nothing better.

@@ -120,13 +120,13 @@ impl<K: Hash + Eq + Clone, S: Prepared> Statements<K, S> {
     /// Takes all out and closes them. A request that uses one of them is not to put it back: it is outdated.
     pub fn forget_all(&mut self) {
         self.advance();
-        let names = self.kept.drain().into_iter().filter_map(|statement| statement.name());
+        let names = self.kept.drain().filter_map(|statement| statement.name());
         self.to_close.extend(names);
     }
 
     /// The server has dropped every statement, including those that were to be closed.
     pub fn lost_all(&mut self) {
-        self.kept.drain();
+        drop(self.kept.drain());
         self.to_close.clear();
     }
 

@@ -44,41 +44,18 @@ pub static TRANSITIONS: Transitions<Reported, Event> = {
     use Reported::*;
     Transitions {
         machine: "transaction",
-        rows: &[
-            (Idle, Event::Declare, Declared),
-            (Declared, Event::Declare, Declared),
+        rows: crate::rows![
+            (Idle | Declared, Event::Declare, Declared),
             (Open, Event::Declare, Open),
             (Failed, Event::Declare, Failed),
-            (Idle, Event::Begun, Open),
-            (Declared, Event::Begun, Open),
-            (Open, Event::Begun, Open),
-            (Failed, Event::Begun, Open),
-            (Doubtful, Event::Begun, Open),
-            (Chained, Event::Begun, Open),
-            (Continued, Event::Begun, Open),
-            (Idle, Event::Failed, Failed),
-            (Declared, Event::Failed, Failed),
-            (Open, Event::Failed, Failed),
-            (Failed, Event::Failed, Failed),
-            (Idle, Event::Doubted, Doubtful),
-            (Open, Event::Doubted, Doubtful),
-            (Doubtful, Event::Doubted, Doubtful),
+            (Idle | Declared | Open | Failed | Doubtful | Chained | Continued, Event::Begun, Open),
+            (Idle | Declared | Open | Failed, Event::Failed, Failed),
+            (Idle | Open | Doubtful, Event::Doubted, Doubtful),
             (Chained, Event::Doubted, Chained),
             (Continued, Event::Doubted, Continued),
-            (Idle, Event::Chained, Chained),
-            (Open, Event::Chained, Chained),
-            (Doubtful, Event::Chained, Chained),
-            (Chained, Event::Chained, Chained),
-            (Continued, Event::Chained, Chained),
-            (Chained, Event::Continued, Continued),
-            (Continued, Event::Continued, Continued),
-            (Idle, Event::Ended, Idle),
-            (Declared, Event::Ended, Idle),
-            (Open, Event::Ended, Idle),
-            (Failed, Event::Ended, Idle),
-            (Doubtful, Event::Ended, Idle),
-            (Chained, Event::Ended, Idle),
-            (Continued, Event::Ended, Idle),
+            (Idle | Open | Doubtful | Chained | Continued, Event::Chained, Chained),
+            (Chained | Continued, Event::Continued, Continued),
+            (Idle | Declared | Open | Failed | Doubtful | Chained | Continued, Event::Ended, Idle),
         ],
     }
 };
@@ -162,11 +139,11 @@ impl Sent {
 pub struct Transaction {
     /// As of the last reply.
     reported: Reported,
-    /// As of what was sent.
-    sent: Sent,
-    /// Definitions were changed since the last end of a transaction, in one or by themselves: a rollback may take them
-    /// back.
-    redefined: bool,
+    /// As of what was sent: a beginning or an end, or a statement that may be one.
+    pub sent: Sent,
+    /// Definitions were changed since the last end of a transaction was answered, in one or by themselves: a rollback may
+    /// take them back.
+    pub redefined: bool,
 }
 
 impl Transaction {
@@ -200,22 +177,10 @@ impl Transaction {
         self.reported.report(status);
     }
 
-    /// As of what was sent.
-    #[inline]
-    pub fn sent(&self) -> Sent {
-        self.sent
-    }
-
     /// Returns true if one is certainly open as of what was sent.
     #[inline]
     pub fn is_open_ahead(&self) -> bool {
         self.sent == Sent::Open
-    }
-
-    /// A beginning or an end was sent, or a statement that may be one.
-    #[inline]
-    pub fn send(&mut self, sent: Sent) {
-        self.sent = sent;
     }
 
     /// Nothing is in flight: the state as of what was sent is that of the last reply.
@@ -227,24 +192,6 @@ impl Transaction {
     /// What was sent since a copy of it was made was taken back: both states are those of then.
     pub fn take_back(&mut self, then: Self) {
         (self.reported, self.sent) = (then.reported, then.sent);
-    }
-
-    /// Returns true if definitions were changed since the last end of a transaction.
-    #[inline]
-    pub fn is_redefined(&self) -> bool {
-        self.redefined
-    }
-
-    /// Definitions were changed.
-    #[inline]
-    pub fn redefine(&mut self) {
-        self.redefined = true;
-    }
-
-    /// The end of a transaction was answered: definitions are kept or gone. Returns true if there were any.
-    #[inline]
-    pub fn take_redefined(&mut self) -> bool {
-        std::mem::take(&mut self.redefined)
     }
 }
 
@@ -275,17 +222,15 @@ mod tests {
 
     #[test]
     fn what_was_sent_is_known_again_when_all_is_answered() {
-        let mut transaction = Transaction::default();
-        transaction.send(Sent::Unknown);
+        let mut transaction = Transaction { sent: Sent::Unknown, ..Transaction::default() };
         transaction.on(Event::Begun);
         assert!(transaction.is_open() && !transaction.is_open_ahead());
         transaction.settle();
-        assert_eq!(transaction.sent(), Sent::Open);
+        assert_eq!(transaction.sent, Sent::Open);
         let before = transaction;
-        transaction.send(Sent::Idle);
-        transaction.redefine();
+        transaction.sent = Sent::Idle;
+        transaction.redefined = true;
         transaction.take_back(before);
-        assert!(transaction.is_open_ahead() && transaction.is_redefined());
-        assert!(transaction.take_redefined() && !transaction.is_redefined());
+        assert!(transaction.is_open_ahead() && transaction.redefined, "what was redefined stays so");
     }
 }

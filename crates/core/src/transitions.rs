@@ -49,6 +49,14 @@ macro_rules! names {
     };
 }
 
+/// The rows of a [`Transitions`](transitions::Transitions): `(Open | Failed, Ended, Idle)` are two of them.
+#[macro_export]
+macro_rules! rows {
+    ($(($($from:ident)|+, $event:expr, $to:ident),)+) => {
+        &[$($(($from, $event, $to),)+)+]
+    };
+}
+
 /// The transitions of a state machine: a state, an event and the state that follows.
 #[derive(Debug)]
 pub struct Transitions<S: 'static, E: 'static> {
@@ -138,13 +146,9 @@ mod tests {
         }
     }
 
-    static DOOR: Transitions<Door, Hand> = Transitions {
-        machine: "door",
-        rows: &[
-            (Door::Open, Hand::Pull, Door::Shut),
-            (Door::Shut, Hand::Pull, Door::Shut),
-            (Door::Shut, Hand::Push, Door::Open),
-        ],
+    static DOOR: Transitions<Door, Hand> = {
+        use Door::*;
+        Transitions { machine: "door", rows: rows![(Open | Shut, Hand::Pull, Shut), (Shut, Hand::Push, Open),] }
     };
 
     #[test]

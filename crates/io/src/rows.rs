@@ -430,7 +430,7 @@ mod tests {
         assert_eq!((number.int(), number.float(), number.kind()), (Ok(7), Ok(7.0), ValueKind::Int));
         assert_eq!(number.with_decimal(str::to_owned), Ok("7".to_owned()));
         assert_eq!(text.int().unwrap_err().message, r#"Text("seven") is not a whole number"#);
-        assert!((&Datum::Uint(u64::MAX)).int().unwrap_err().is_out_of_range());
+        assert_eq!((&Datum::Uint(u64::MAX)).int().unwrap_err().kind, headrace_core::MismatchKind::OutOfRange);
     }
 
     #[test]

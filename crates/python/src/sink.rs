@@ -4,7 +4,7 @@ use crate::ffi::{self, RowTuple};
 use crate::globals::{Globals, globals};
 use crate::limits::{DATES, DATES_FIRST};
 use headrace_core::civil::{self, DAY_MICROS};
-use headrace_core::sink::{decimal_parts, decimal_text};
+use headrace_core::sink::{Pair, decimal_parts, decimal_text};
 use headrace_core::{Container, Inet, Sink};
 use pyo3::exceptions::{PyArithmeticError, PyRecursionError, PyTypeError, PyUnicodeDecodeError, PyValueError};
 use pyo3::prelude::*;
@@ -542,7 +542,7 @@ impl Sink for RowSink<'_> {
         self.call("bits", |g| &g.bits, (text,));
     }
 
-    fn pairs(&mut self, pairs: &[(&[u8], Option<&[u8]>)]) {
+    fn pairs(&mut self, pairs: &[Pair<'_>], _text: fn(&[Pair<'_>]) -> Vec<u8>) {
         self.atomic = false;
         let dict = PyDict::new(self.py);
         for (key, value) in pairs {

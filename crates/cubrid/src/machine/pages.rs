@@ -23,7 +23,7 @@ use crate::limits::{FIRST_PAGES_IN_FLIGHT, PAGES_IN_FLIGHT};
 use crate::messages::login::BrokerInfo;
 use crate::messages::server::{Page, row_of_call};
 use crate::messages::{FETCH_END, Reader, client, function};
-use headrace_core::{Fatal, WriteBuffer};
+use headrace_core::{Fatal, Requests, WriteBuffer};
 use std::borrow::Cow;
 use std::collections::VecDeque;
 

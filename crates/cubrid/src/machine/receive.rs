@@ -15,7 +15,7 @@ use crate::messages::server::{Executed, Made, NextResult, Origin, Page, Prepared
 use crate::messages::{self, CasInfo, HEADER_BYTES, Reader, client, server, tran};
 use headrace_core::protocol::Summary;
 use headrace_core::transaction::Event as Report;
-use headrace_core::{Fatal, FatalKind, Prepared as _, ReadBuffer, Reported, WriteBuffer};
+use headrace_core::{Fatal, FatalKind, Prepared as _, ReadBuffer, Reported, Requests, WriteBuffer};
 use std::sync::Arc;
 
 impl<H: CasHandler> Machine<H> {
@@ -168,7 +168,7 @@ impl<H: CasHandler> Machine<H> {
                 if self.transaction.is_open_ahead() {
                     self.transaction.on(Report::Declare);
                 }
-                let redefined = self.transaction.take_redefined();
+                let redefined = std::mem::take(&mut self.transaction.redefined);
                 if is_rollback && redefined {
                     self.statements.forget_all();
                 }
@@ -469,7 +469,7 @@ impl<H: CasHandler> Machine<H> {
             self.close_unopened(&pending);
             if pending.facts.effect == lexer::Effect::ChangesDefinitions || pending.has_redefined {
                 if pending.in_block {
-                    self.transaction.redefine();
+                    self.transaction.redefined = true;
                 }
                 self.statements.forget_all();
             }

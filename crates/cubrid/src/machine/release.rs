@@ -16,7 +16,7 @@ use crate::limits::RESUMES;
 use crate::messages::CasInfo;
 use crate::messages::login::{Connected, SessionId};
 use headrace_core::transaction::Event as Report;
-use headrace_core::{Fatal, FatalKind, Verb, WriteBuffer};
+use headrace_core::{Fatal, FatalKind, Requests, Verb, WriteBuffer};
 
 /// What has to hold of a session that is resumed.
 #[derive(Clone, Copy, Debug)]

@@ -74,7 +74,7 @@ impl<H: CasHandler> Machine<H> {
         let pending = &mut self.queue[at];
         let verb = pending.verb();
         if verb.is_none() && pending.request.begins() {
-            self.transaction.send(Sent::Open);
+            self.transaction.sent = Sent::Open;
             self.transaction.on(transaction::Event::Declare);
         }
         pending.in_block = self.transaction.is_open_ahead();
@@ -127,7 +127,7 @@ impl<H: CasHandler> Machine<H> {
         match verb {
             Verb::Begin(modes) => {
                 let is_new = !self.transaction.is_open_ahead();
-                self.transaction.send(Sent::Open);
+                self.transaction.sent = Sent::Open;
                 self.transaction.on(transaction::Event::Declare);
                 if let Some(level) = modes.isolation.filter(|_| is_new) {
                     client::get_db_parameter(out, info, parameter::ISOLATION_LEVEL);
@@ -141,7 +141,7 @@ impl<H: CasHandler> Machine<H> {
                 if self.transaction.is_open_ahead() || info.is_active {
                     self.open_results.clear();
                     client::end_tran(out, info, if is_rollback { tran::ROLLBACK } else { tran::COMMIT });
-                    self.transaction.send(Sent::Idle);
+                    self.transaction.sent = Sent::Idle;
                     let before = self.isolation_before.take();
                     if let Some(before) = before {
                         client::set_db_parameter(out, info, parameter::ISOLATION_LEVEL, before);

@@ -373,7 +373,7 @@ impl<H: IfxHandler> Machine<H> {
         }
         client::eot(out);
         if guard == Guard::Transaction {
-            self.transaction.send(Sent::Idle);
+            self.transaction.sent = Sent::Idle;
         }
         self.expect(match (guard, good) {
             (Guard::Transaction, true) => Expect::Commit,
@@ -407,7 +407,7 @@ impl<H: IfxHandler> Machine<H> {
         client::eot(write_buffer.tail());
         self.expect(Expect::Undo);
         if guard == Guard::Transaction {
-            self.transaction.send(Sent::Idle);
+            self.transaction.sent = Sent::Idle;
             self.guard_batch(guard, write_buffer);
         }
         true

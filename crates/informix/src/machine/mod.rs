@@ -34,7 +34,7 @@ use crate::messages::{client, tag};
 use cursor::Open;
 use headrace_core::{
     Cancellation, Certificate, Discarded, Fatal, Interrupt, Mismatch, NextStep, Pending as _, Protocol, Queue,
-    ReadBuffer, Reported, ResponseHandler, Session, Statements, Transaction, Verb, WriteBuffer,
+    ReadBuffer, Reported, Requests, ResponseHandler, Session, Statements, Transaction, Verb, WriteBuffer,
 };
 use interrupt::Urgent;
 use pending::PendingRequest;

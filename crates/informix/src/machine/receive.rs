@@ -12,7 +12,7 @@ use crate::messages::kind;
 use crate::messages::server::{self, Description, Message, ServerError};
 use headrace_core::protocol::Summary;
 use headrace_core::transaction::Event as Report;
-use headrace_core::{Fatal, FatalKind, ReadBuffer, Sent, WriteBuffer};
+use headrace_core::{Fatal, FatalKind, ReadBuffer, Requests, Sent, WriteBuffer};
 use std::sync::Arc;
 
 /// A transaction is already open.
@@ -196,7 +196,7 @@ impl<H: IfxHandler> Machine<H> {
             Expect::Rollback => self.transaction_undone(true),
             Expect::Savepoint => self.transaction_undone(false),
             Expect::Commit if reply.error.is_none() => {
-                self.transaction.take_redefined();
+                self.transaction.redefined = false;
             }
             _ => {}
         }
@@ -310,7 +310,7 @@ impl<H: IfxHandler> Machine<H> {
         );
         if !is_end && self.transaction.is_open_ahead() && (reply.has_ended || error.sqlcode == LONG_TRANSACTION_ABORTED)
         {
-            self.transaction.send(Sent::of(self.transaction.is_open()));
+            self.transaction.sent = Sent::of(self.transaction.is_open());
             let block = self.pending(group.request_id).map_or(0, |pending| pending.slot.block);
             self.queue.transaction_lost(block, &error.to_string());
         }
@@ -369,11 +369,11 @@ impl<H: IfxHandler> Machine<H> {
         let changes = pending.statement().is_some_and(|statement| statement.changes_definitions());
         match kind {
             kind::COMMIT if !several => {
-                self.transaction.take_redefined();
+                self.transaction.redefined = false;
             }
             kind::ROLLBACK | kind::SAVEPOINT if !several => self.transaction_undone(kind == kind::ROLLBACK),
             _ if several || changes => {
-                self.transaction.redefine();
+                self.transaction.redefined = true;
                 self.statements.advance();
             }
             _ => {}
@@ -397,11 +397,11 @@ impl<H: IfxHandler> Machine<H> {
 
     /// A transaction was rolled back, the `whole` or a part of it: its definitions are gone.
     fn transaction_undone(&mut self, whole: bool) {
-        if self.transaction.is_redefined() {
+        if self.transaction.redefined {
             self.statements.advance();
         }
         if whole {
-            self.transaction.take_redefined();
+            self.transaction.redefined = false;
         }
     }
 

@@ -109,13 +109,13 @@ impl<H: IfxHandler> Machine<H> {
             Verb::Commit(_) if is_open => {
                 client::plain(write_buffer.tail(), tag::SQ_CMMTWORK);
                 client::eot(write_buffer.tail());
-                self.transaction.send(Sent::Idle);
+                self.transaction.sent = Sent::Idle;
                 self.expect(Expect::Commit);
             }
             Verb::Rollback(_) if is_open => {
                 client::rollback(write_buffer.tail());
                 client::eot(write_buffer.tail());
-                self.transaction.send(Sent::Idle);
+                self.transaction.sent = Sent::Idle;
                 self.expect(Expect::Rollback);
             }
             Verb::Savepoint { name, begin } => {
@@ -147,7 +147,7 @@ impl<H: IfxHandler> Machine<H> {
 
     /// BEGIN WORK, except in MODE ANSI, where a transaction begins by itself.
     pub(super) fn begin(&mut self, write_buffer: &mut WriteBuffer) {
-        self.transaction.send(Sent::Open);
+        self.transaction.sent = Sent::Open;
         if self.logging == Logging::Ansi {
             self.transaction.on(transaction::Event::Begun);
         }
@@ -303,8 +303,8 @@ impl<H: IfxHandler> Machine<H> {
             self.queue[at].go(RequestEvent::Executed, Stage::Executed(Executed::default()));
             self.expect(Expect::Execute { first: 0 });
             match statement.kind {
-                kind::BEGIN => self.transaction.send(Sent::Open),
-                kind::COMMIT | kind::ROLLBACK => self.transaction.send(Sent::Idle),
+                kind::BEGIN => self.transaction.sent = Sent::Open,
+                kind::COMMIT | kind::ROLLBACK => self.transaction.sent = Sent::Idle,
                 kind::DATABASE | kind::CREATE_DATABASE => self.query_locale(write_buffer),
                 _ if alone && !begin && !control && self.logging == Logging::Ansi => self.auto_commit(write_buffer),
                 _ => {}

@@ -57,7 +57,7 @@ impl<H: IfxHandler> Machine<H> {
 
     /// Returns true if the next request can be started now, while the run may still have something to read.
     pub(super) fn can_start(&mut self, write_buffer: &mut WriteBuffer) -> bool {
-        if self.transaction.is_redefined() && self.run().any(takes_back) {
+        if self.transaction.redefined && self.run().any(takes_back) {
             return false;
         }
         if self.run().all(|pending| pending.state() == RequestState::Sent && !pending.closes_later()) {

@@ -121,13 +121,12 @@ pub static TRANSITIONS: Transitions<RequestState, RequestEvent> = {
     use RequestState::*;
     Transitions {
         machine: "informix",
-        rows: &[
+        rows: headrace_core::rows![
             (Queued, StartWhole, Sent),
             (Queued, StartKnown, Bindable),
             (Queued, StartPrepare, Preparing),
             (Queued, StartFetch, Fetching),
-            (Queued, Refused, Sent),
-            (Bindable, Refused, Sent),
+            (Queued | Bindable, Refused, Sent),
             (Bindable, DescribedOnly, Sent),
             (Preparing, Described, Bindable),
             (Bindable, TypesRequested, Preparing),
@@ -142,14 +141,11 @@ pub static TRANSITIONS: Transitions<RequestState, RequestEvent> = {
             (Draining, BatchEnded, Sent),
             (Sent, EndFailed, Draining),
             (Fetching, BlockEnded, FetchMore),
-            (Fetching, LastBlock, Sent),
-            (FetchMore, LastBlock, Sent),
+            (Fetching | FetchMore, LastBlock, Sent),
             (Fetching, ValuesDescribed, FetchLarge),
             (FetchMore, BlockRequested, Fetching),
             (FetchLarge, ValuesRequested, Fetching),
-            (Bindable, Abandoned, Sent),
-            (FetchMore, Abandoned, Sent),
-            (FetchLarge, Abandoned, Sent),
+            (Bindable | FetchMore | FetchLarge, Abandoned, Sent),
             (Sent, Again, Queued),
         ],
     }

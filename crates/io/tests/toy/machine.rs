@@ -7,7 +7,8 @@ use headrace_core::sqlstate::Condition;
 use headrace_core::transitions::{Name as _, Transitions};
 use headrace_core::{
     Cancellation, Certificate, Column, Described, Diagnostics, ErrorClass, Fatal, Mismatch, NextStep, Pending,
-    Pipelining, Protocol, Queue, ReadBuffer, Reported, ResponseHandler, Run, Session, Sink, Slot, Verb, WriteBuffer,
+    Pipelining, Protocol, Queue, ReadBuffer, Reported, Requests as _, ResponseHandler, Run, Session, Sink, Slot, Verb,
+    WriteBuffer,
 };
 use std::borrow::Cow;
 use std::sync::Arc;

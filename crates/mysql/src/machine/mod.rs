@@ -46,8 +46,8 @@ use charset::Charsets;
 use headrace_core::Session as _;
 use headrace_core::verb::Effect;
 use headrace_core::{
-    Cancellation, Certificate, Fatal, Mismatch, NextStep, Protocol, Queue, Reported, ResponseHandler, Statements,
-    TransactionStatus, Verb, WriteBuffer,
+    Cancellation, Certificate, Fatal, Mismatch, NextStep, Protocol, Queue, Reported, Requests, ResponseHandler,
+    Statements, TransactionStatus, Verb, WriteBuffer,
 };
 use pending::PendingRequest;
 use reply::{Expect, Reply};

@@ -12,7 +12,7 @@ use crate::packets::compress::Algorithm;
 use crate::packets::frame::{self, HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use crate::packets::header;
 use crate::packets::reply::{Completion, ServerError};
-use headrace_core::{Fatal, FatalKind, ReadBuffer, Room, WriteBuffer};
+use headrace_core::{Fatal, FatalKind, ReadBuffer, Requests, Room, WriteBuffer};
 
 impl<H: MyHandler> Machine<H> {
     /// Handles every whole packet in the read buffer; replies for the authentication are written to the write buffer.

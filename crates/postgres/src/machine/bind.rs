@@ -88,7 +88,7 @@ impl<H: PgHandler> Machine<H> {
         }
         // What the server refuses is prepared again and repeated where it is alone. Otherwise a column more is read as it
         // comes.
-        let alone = pending.block.is_begun_here() || self.transaction.sent() == Sent::Idle;
+        let alone = pending.block.is_begun_here() || self.transaction.sent == Sent::Idle;
         let checked = described_later && alone && !execute.ordered && pending.slot.may_repeat();
         let count = if checked { ColumnCount::Checked } else { ColumnCount::Any };
         match send_row(pending, &statement, count, cx, write_buffer) {
@@ -276,7 +276,7 @@ impl<H: PgHandler> Machine<H> {
 
     /// The BEGIN of the request that was started last was taken back with the rest of it.
     fn take_back_begin(&mut self) {
-        self.transaction.send(Sent::Idle);
+        self.transaction.sent = Sent::Idle;
         self.reserved = None;
         self.streamed = None;
     }

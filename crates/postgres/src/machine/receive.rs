@@ -17,7 +17,7 @@ use crate::messages::tag::{backend as tag, field};
 use crate::sql::{CONSTANT_SETTINGS, may_set_constants};
 use crate::types::DateOrder;
 use headrace_core::protocol::{BulkDirection, Summary};
-use headrace_core::{Fatal, FatalKind, Outcome, ReadBuffer, Room, Session, WriteBuffer};
+use headrace_core::{Fatal, FatalKind, Outcome, ReadBuffer, Requests, Room, Session, WriteBuffer};
 
 impl<H: PgHandler> Machine<H> {
     /// Handles every whole message in the read buffer; replies for the authentication are written to the write buffer.
@@ -263,7 +263,7 @@ impl<H: PgHandler> Machine<H> {
         let tag = backend::command_complete(body)?;
         // A rollback undoes what its transaction has changed, and both ends undo a SET LOCAL.
         let mut changed =
-            is_about_schema(tag) || (matches!(tag, b"ROLLBACK" | b"COMMIT") && self.transaction.is_redefined());
+            is_about_schema(tag) || (matches!(tag, b"ROLLBACK" | b"COMMIT") && self.transaction.redefined);
         let forgotten = matches!(tag, b"DISCARD ALL" | b"DEALLOCATE ALL");
         let renamed = is_about_names(tag);
         self.counted.names += u64::from(renamed);
@@ -332,7 +332,7 @@ impl<H: PgHandler> Machine<H> {
         pending.turn_columns(cx);
         if changed {
             self.statements.advance();
-            self.transaction.redefine();
+            self.transaction.redefined = true;
             self.registry.forget();
         }
         if misread {
@@ -462,7 +462,7 @@ impl<H: PgHandler> Machine<H> {
         self.transaction.report(status);
         self.settle_own_block(status);
         if status == TransactionStatus::Idle {
-            self.transaction.take_redefined();
+            self.transaction.redefined = false;
             self.counted.constants += u64::from(std::mem::take(&mut self.sets_constants_back));
         }
         if let Phase::Startup(startup) = &self.phase {
@@ -521,7 +521,7 @@ impl<H: PgHandler> Machine<H> {
         if matches!(&pending.request, Request::Script { sql, .. } if calls_set_config_of_path(sql)) {
             self.statements.advance();
             if status != TransactionStatus::Idle {
-                self.transaction.redefine();
+                self.transaction.redefined = true;
             }
         }
         if matches!(&self.queue.first().map(|pending| &pending.request), Some(Request::Script { sql, .. }) if may_set_constants(sql))

@@ -67,7 +67,7 @@ impl<H: PgHandler> Machine<H> {
         if self.queue.is_paused() {
             return self.end_group();
         }
-        if (self.transaction.sent() == Sent::Unknown && self.queue.started() > 0) || self.may_lose_server() {
+        if (self.transaction.sent == Sent::Unknown && self.queue.started() > 0) || self.may_lose_server() {
             return false;
         }
         if self.reserved.is_some() && !self.bring_forward() {
@@ -217,7 +217,7 @@ impl<H: PgHandler> Machine<H> {
 
     /// Returns true if a transaction block will be open when the request `at` reaches the server.
     pub(super) fn block_is_open(&self, at: usize) -> bool {
-        match self.transaction.sent() {
+        match self.transaction.sent {
             Sent::Unknown => self.transaction.is_open(),
             sent if at > 0 => sent == Sent::Open,
             _ => self.transaction.is_open(),
@@ -290,7 +290,7 @@ impl<H: PgHandler> Machine<H> {
                 frontend::query(out, "", verb);
                 pending.answer.owed = 1;
                 self.reserved = None;
-                self.transaction.send(Sent::Idle);
+                self.transaction.sent = Sent::Idle;
                 self.portals.end_block();
             }
             Request::ClosePortal { portal } => {
@@ -317,7 +317,7 @@ impl<H: PgHandler> Machine<H> {
     /// Sends a request of the simple protocol.
     fn send_script(&mut self, at: usize, out: &mut Vec<u8>) {
         let open = self.block_is_open(at);
-        let redefined = self.transaction.is_redefined() || self.sets_constants_back || self.is_changing(at);
+        let redefined = self.transaction.redefined || self.sets_constants_back || self.is_changing(at);
         let pending = &mut self.queue[at];
         let (sql, verb) = match &pending.request {
             Request::Script { sql, .. } => (sql, None),
@@ -339,7 +339,7 @@ impl<H: PgHandler> Machine<H> {
             self.changing = Some(pending.slot.id);
         }
         let is_certain = !control.is_about_block() || (ends_block && !self.portals.has_uncommitted());
-        self.transaction.send(if is_certain { Sent::of(open && control != Control::Ends) } else { Sent::Unknown });
+        self.transaction.sent = if is_certain { Sent::of(open && control != Control::Ends) } else { Sent::Unknown };
         if control != Control::None {
             let effects = verb.map_or_else(|| Effects::of(sql), Effects::of_verb);
             self.follow(at, effects);
@@ -365,7 +365,7 @@ impl<H: PgHandler> Machine<H> {
         let resumed = self.queue[at].answer.owed;
         let unsent = if resumed > 0 { Unsent::Nothing } else { Unsent::Whole(write_buffer.mark()) };
         let open = self.block_is_open(at);
-        self.transaction.send(Sent::of(open));
+        self.transaction.sent = Sent::of(open);
         let pending = &mut self.queue[at];
         if let Some(prelude) = pending.request.prelude().filter(|_| !open) {
             let out = write_buffer.tail();
@@ -374,7 +374,7 @@ impl<H: PgHandler> Machine<H> {
             frontend::execute(out, "", 0);
             pending.block.prelude = Prelude::Sent;
             self.begun = Some(Begun::with(pending.slot.id));
-            self.transaction.send(Sent::Open);
+            self.transaction.sent = Sent::Open;
             if let Some(number) = pending.request.reserving_portal() {
                 self.reserved = Some(number);
                 self.streamed = Some(Streamed::new(number));
@@ -398,7 +398,7 @@ impl<H: PgHandler> Machine<H> {
         let (sql, ..) = statement_of(&pending.request);
         let (facts, control) = (pending.facts, pending.facts.control());
         if control.is_about_block() {
-            self.transaction.send(Sent::Unknown);
+            self.transaction.sent = Sent::Unknown;
         }
         if facts.may_change_schema() {
             self.changing = Some(pending.slot.id);

@@ -170,12 +170,10 @@ pub static TRANSITIONS: Transitions<RequestState, RequestEvent> = {
     use RequestState::*;
     Transitions {
         machine: "postgres",
-        rows: &[
+        rows: headrace_core::rows![
             (Queued, StartWhole, Sent),
             (Queued, StartKnown, Bindable),
-            (Queued, StartDescribe, Describing),
-            (Sending, StartDescribe, Describing),
-            (CheckingTable, StartDescribe, Describing),
+            (Queued | Sending | CheckingTable, StartDescribe, Describing),
             (Queued, StartCopy, Opening),
             (Queued, StartDescribeCopy, DescribingCopy),
             (Queued, StartLookUp, LookingUp),
@@ -195,50 +193,37 @@ pub static TRANSITIONS: Transitions<RequestState, RequestEvent> = {
             (Sending, StartCheck, CheckingTable),
             (CheckingTable, TableDiffers, Sending),
             (CheckingTable, JoinBegun, Sending),
-            (CheckingTable, StartCopy, Opening),
-            (DescribingCopy, StartCopy, Opening),
+            (CheckingTable | DescribingCopy, StartCopy, Opening),
             (DescribingCopy, CopySent, Sent),
             (Opening, CopyInResponse, Copying),
             (Opening, CopyInResponse, Feeding),
             (Feeding, OtherRow, Sending),
             (Feeding, RowsSent, Answering),
             (Sent, CopyInResponse, Copying),
-            (Opening, CopyRefused, Sent),
-            (Sent, CopyRefused, Sent),
-            (AwaitSync, CopyRefused, Sent),
-            (Sending, CopyRefused, Sent),
-            (Answering, CopyRefused, Sent),
+            (Opening | Sent | AwaitSync | Sending | Answering, CopyRefused, Sent),
             (Opening, CopyOutResponse, Sent),
             (Copying, CopyEnded, Sent),
             (AwaitSync, SyncSent, Sent),
-            (Queued, Abandoned, AwaitSync),
-            (Bindable, Abandoned, AwaitSync),
-            (DescribingCopy, Abandoned, AwaitSync),
-            (Sending, Abandoned, AwaitSync),
-            (Feeding, Abandoned, AwaitSync),
-            (Bindable, Poisoned, AwaitSync),
-            (Sending, Poisoned, AwaitSync),
-            (Answering, Poisoned, AwaitSync),
-            (CheckingTable, Poisoned, AwaitSync),
-            (Describing, Error, AwaitSync),
-            (Introspecting, Error, AwaitSync),
-            (Bindable, Error, AwaitSync),
-            (Sending, Error, AwaitSync),
-            (Answering, Error, AwaitSync),
-            (DescribingCopy, Error, AwaitSync),
-            (Opening, Error, AwaitSync),
-            (Copying, Error, AwaitSync),
-            (CheckingTable, Error, AwaitSync),
-            (Feeding, Error, AwaitSync),
-            (LookingUp, Error, AwaitSync),
-            (Opening, Error, Sent),
-            (Copying, Error, Sent),
-            (LookingUp, Error, Sent),
-            (Sent, Again, Queued),
-            (Bindable, Again, Queued),
-            (Sending, Again, Queued),
-            (Sent, ResultsDeferred, Queued),
-            (AwaitSync, ResultsDeferred, Queued),
+            (Queued | Bindable | DescribingCopy | Sending | Feeding, Abandoned, AwaitSync),
+            (Bindable | Sending | Answering | CheckingTable, Poisoned, AwaitSync),
+            (
+                Describing
+                    | Introspecting
+                    | Bindable
+                    | Sending
+                    | Answering
+                    | DescribingCopy
+                    | Opening
+                    | Copying
+                    | CheckingTable
+                    | Feeding
+                    | LookingUp,
+                Error,
+                AwaitSync
+            ),
+            (Opening | Copying | LookingUp, Error, Sent),
+            (Sent | Bindable | Sending, Again, Queued),
+            (Sent | AwaitSync, ResultsDeferred, Queued),
         ],
     }
 };

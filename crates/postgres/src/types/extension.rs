@@ -5,6 +5,7 @@
 
 use super::builtin::Scalar;
 use super::decode::split_u32;
+use headrace_core::sink::Pair;
 use headrace_core::{Container, Sink};
 
 /// The names of the functions that read the binary forms, `pg_type.typreceive`, and what they read.
@@ -48,7 +49,7 @@ pub(super) fn receivers() -> String {
 /// A value in binary form.
 pub(super) fn binary<S: Sink>(scalar: Scalar, body: &[u8], sink: &mut S) -> Option<()> {
     match scalar {
-        Scalar::Hstore => sink.pairs(&hstore(body)?),
+        Scalar::Hstore => sink.pairs(&hstore(body)?, pairs_text),
         Scalar::Versioned => match body {
             [LTREE_VERSION, text @ ..] => sink.text(text),
             _ => return None,
@@ -68,7 +69,7 @@ pub(super) fn text<S: Sink>(scalar: Scalar, text: &str, sink: &mut S) -> Option<
         Scalar::Hstore => {
             let pairs = hstore_text(text)?;
             let pairs: Vec<_> = pairs.iter().map(|(key, value)| (&key[..], value.as_deref())).collect();
-            sink.pairs(&pairs);
+            sink.pairs(&pairs, pairs_text);
         }
         Scalar::Versioned => sink.text(text.as_bytes()),
         Scalar::Vector | Scalar::HalfVector => {
@@ -167,8 +168,7 @@ fn fixed<const N: usize>(item: &[u8]) -> [u8; N] {
 }
 
 /// `hstore_send`: the number of pairs; of each the length and text of the key, and those of the value, -1 for NULL.
-#[allow(clippy::type_complexity)]
-fn hstore(body: &[u8]) -> Option<Vec<(&[u8], Option<&[u8]>)>> {
+fn hstore(body: &[u8]) -> Option<Vec<Pair<'_>>> {
     let (count, mut rest) = split_u32(body)?;
     let mut pairs = Vec::new();
     for _ in 0..count {
@@ -304,6 +304,33 @@ pub(super) fn half_from_f32(number: f32) -> Option<u16> {
     (rounded < 0x7c00).then_some(sign | rounded as u16)
 }
 
+/// The text of an hstore's pairs, as the server writes it: `"key"=>"value", "other"=>NULL`.
+fn pairs_text(pairs: &[Pair<'_>]) -> Vec<u8> {
+    fn quote(text: &[u8], out: &mut Vec<u8>) {
+        out.push(b'"');
+        for byte in text {
+            if matches!(byte, b'"' | b'\\') {
+                out.push(b'\\');
+            }
+            out.push(*byte);
+        }
+        out.push(b'"');
+    }
+    let mut out = Vec::new();
+    for (key, value) in pairs {
+        if !out.is_empty() {
+            out.extend_from_slice(b", ");
+        }
+        quote(key, &mut out);
+        out.extend_from_slice(b"=>");
+        match value {
+            Some(value) => quote(value, &mut out),
+            None => out.extend_from_slice(b"NULL"),
+        }
+    }
+    out
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -369,6 +396,8 @@ mod tests {
             (r#""a""#, None),
         ] {
             assert_eq!(hstore_text(text), pairs, "{text}");
+            let parts = pairs.iter().flatten().map(|(key, value)| (&key[..], value.as_deref()));
+            assert!(pairs.is_none() || pairs_text(&parts.collect::<Vec<_>>()) == text.as_bytes(), "{text}");
         }
     }
 }
