@@ -60,6 +60,7 @@ REPETITIONS = {
     "pool-uvloop": (500, 4500, 1, "the same, uvloop"),
     "fetchrow": (500, 4500, 1, "fetchrow of a row by key, prepared"),
     "fetch": (1, 5, FETCHED, "row of five columns fetched"),
+    "fetch-records": (1, 5, FETCHED, "the same, as a Record"),
     "fetch-types": (1, 5, FETCHED, "row of a decimal, timestamp, text, NULL"),
     "pipeline": (1, 5, BATCH, "execute inside of pipeline()"),
     "executemany": (1, 5, BATCH, "row of executemany, in a transaction"),
@@ -178,7 +179,7 @@ def blocking(workload: str, url: str, times: int) -> None:
     columns = table(BATCH) if workload == "arrow-in" else None
     same = rows(BATCH) if workload == "bulk-in" else []
     with headrace.connect(url, autocommit=True) as conn:
-        cursor = conn.cursor()
+        cursor = conn.cursor(row_factory=headrace.rows.record_row if workload == "fetch-records" else None)
         for n in range(times):
             if workload == "arrow":
                 conn.fetch_arrow_table(FETCH)
@@ -191,7 +192,7 @@ def blocking(workload: str, url: str, times: int) -> None:
                 cursor.execute(select, (n % 100,)).fetchall()
             elif workload == "fetchrow":
                 conn.fetchrow(select, n % 100)
-            elif workload == "fetch":
+            elif workload in ("fetch", "fetch-records"):
                 cursor.execute(FETCH).fetchall()
             elif workload == "fetch-types":
                 cursor.execute(FETCH_TYPES).fetchall()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import gc
 import pickle
+import sys
 import weakref
 from dataclasses import InitVar, dataclass, field
 from typing import Any
@@ -234,3 +235,36 @@ def test_only_classes_of_records_are_taken() -> None:
     for wrong in (tuple, list, type("Own", (Record,), {}), type("Slots", (tuple,), {"__slots__": ()})):
         with pytest.raises(TypeError):
             as_records([(1,)], wrong)
+
+
+def test_memory_of_records_is_that_of_tuples_again() -> None:
+    class Value:
+        pass
+
+    kinds = {type(row) for row in records((1,), names=("a",))}
+    (kind,) = kinds
+    slotted = type("Slotted", (kind,), {"__slots__": ()})
+    ended: list[int] = []
+    finalised = type("Finalised", (kind,), {"__del__": lambda row: ended.append(len(row))})
+    gc.collect()
+    before = [sys.getrefcount(each) for each in (kind, slotted, finalised)]
+    for length in range(30):
+        value, held = Value(), Value()
+        freed = [weakref.ref(value), weakref.ref(held)]
+        rows: list[Any] = [*records((value,) * length or (value,), names=("a",)), kind(()), kind((value,) * length)]
+        rows += [slotted((value,)), finalised((value,)), finalised(())]
+        rows[-1].held = held
+        del value, held, rows
+        # CPython keeps the memory of tuples, by their length.
+        assert [len(row) for row in [(n,) * length for n in range(100)]] == [length] * 100
+        assert [each() for each in freed] == [None, None]
+    assert len(ended) == 60
+    gc.collect()
+    assert [sys.getrefcount(each) for each in (kind, slotted, finalised)] == before
+
+
+def test_records_that_are_nested_deeply_are_freed() -> None:
+    row: Any = ()
+    for _ in range(200_000):
+        (row,) = records((row,), names=("a",))
+    del row
