@@ -171,9 +171,11 @@ impl<H: MyHandler> Machine<H> {
             ReplyKind::AutocommitOff | ReplyKind::HoldBlock => {
                 Some(Fatal::peer(format!("the server did not turn autocommit off: {message}")))
             }
-            ReplyKind::Restore => {
-                Some(Fatal::peer(format!("the server did not take back a setting of the driver's: {message}")))
-            }
+            // What it comes after may be committed.
+            ReplyKind::Restore => Some(Fatal::peer(format!(
+                "the server did not take back a setting of the driver's: {message}; it is unknown whether the statement \
+                 in flight was executed"
+            ))),
             // The next statements would be part of it, and be lost with it.
             ReplyKind::Unchain => Some(Fatal::end_failed(message)),
             _ => Self::charsets_refused(kind, message),
