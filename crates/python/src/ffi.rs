@@ -137,8 +137,36 @@ pub fn is_laid_out_as_tuple(class: &Bound<'_, PyType>) -> bool {
     }
 }
 
+/// How a row of a class that [`as_records`] has met ends: as the tuple that it was, whose memory the interpreter keeps for
+/// the next tuple of this length.
+#[cfg(not(Py_GIL_DISABLED))]
+unsafe extern "C" fn end_record(row: *mut ffi::PyObject) {
+    // SAFETY: called by the interpreter with an object that nothing refers to any more. Its class is the one that was given
+    // this function, whose layout is tuple's, or a subclass of it, for which the interpreter's function has ended what the
+    // subclass adds. As the class that has this function is of the heap, the reference to the object's own class is
+    // released here. An empty tuple of a subclass is not the interpreter's only one, so it stays one of a subclass.
+    unsafe {
+        let class = ffi::Py_TYPE(row);
+        if (*class).tp_dealloc.is_some_and(|end| std::ptr::fn_addr_eq(end, end_record as ffi::destructor))
+            && ffi::PyTuple_GET_SIZE(row) > 0
+        {
+            (*row).ob_type = &raw mut ffi::PyTuple_Type;
+        }
+        if let Some(end) = ffi::PyTuple_Type.tp_dealloc {
+            end(row);
+        }
+        ffi::Py_DECREF(class.cast());
+    }
+}
+
 /// Makes the tuples of a list rows of `class`, whose layout is tuple's: [`is_laid_out_as_tuple`].
 pub fn as_records(rows: &Bound<'_, PyList>, class: &Bound<'_, PyType>) -> PyResult<()> {
+    #[cfg(not(Py_GIL_DISABLED))]
+    // SAFETY: the class is one of the heap, of which each instance owns a reference, and adds nothing to tuple that would
+    // have to end; so its instances may end by either function.
+    unsafe {
+        (*class.as_type_ptr()).tp_dealloc = Some(end_record);
+    }
     for at in 0..rows.len() {
         #[cfg(not(Py_GIL_DISABLED))]
         // SAFETY: the list has an item at `at`: its length is asked for before each. A tuple that only the list refers to
