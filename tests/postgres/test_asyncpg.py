@@ -557,6 +557,56 @@ async def test_connections_that_fail(module: Any, url: str) -> None:
         await module.connect("http://localhost/x")
 
 
+INSTANTS = (
+    datetime.datetime(2020, 1, 2, 3, 4, 5, 6),
+    datetime.datetime(1999, 12, 31, 23, 59, tzinfo=datetime.timezone(datetime.timedelta(hours=-5))),
+    datetime.datetime(1, 1, 2),
+    datetime.datetime.max,
+    datetime.datetime.min,
+    datetime.date.max,
+    datetime.date.min,
+)
+
+
+async def test_a_record_is_an_argument_of_a_composite_type(con: Any) -> None:
+    await con.execute(
+        "create type pg_temp.pair as (n int, keys text); create temporary table pairs (n int, p pg_temp.pair)"
+    )
+    pair = await con.fetchrow("select row(1, 'a')::pg_temp.pair as pair")
+    # The attributes are the values in their order, whatever their names are.
+    row = await con.fetchrow("select 2 as keys, 'b' as n")
+    for number, given in enumerate((pair["pair"], row)):
+        await con.execute("insert into pairs values ($1, $2)", number, given)
+        await con.executemany("insert into pairs values ($1, $2)", [(number, given)] * 2)
+        await con.copy_records_to_table("pairs", records=[(number, given)])
+    shown = await con.fetch("select p::text, count(*) from pairs group by 1 order by 1")
+    assert [tuple(each) for each in shown] == [("(1,a)", 4), ("(2,b)", 4)]
+
+
+async def test_a_datetime_is_sent_as_what_its_type_has_and_the_last_as_infinity(url: str) -> None:
+    kinds = ("date", "timestamp", "timestamptz", "time", "date[]", "daterange")
+
+    async def shown(module: Any) -> list[Any]:
+        con = await module.connect(url)
+        found: list[Any] = []
+        await con.execute("set timezone to utc; create temporary table days (d date, t timestamp, z timestamptz)")
+        for value in INSTANTS:
+            for kind in kinds:
+                argument = {"date[]": [value], "daterange": module.Range(value, None)}.get(kind, value)
+                try:
+                    found.append((kind, await con.fetchval(f"select $1::{kind}::text", argument)))
+                except module.DataError:
+                    found.append((kind, "DataError"))
+            if getattr(value, "tzinfo", None) is None:
+                await con.executemany("insert into days values ($1, $2, $3)", [(value, value, value)] * 2)
+                await con.copy_records_to_table("days", records=[(value, value, value)])
+        rows = await con.fetch("select * from days")
+        await con.close()
+        return [*found, *(tuple(row) for row in rows)]
+
+    assert await shown(facade) == await shown(asyncpg)
+
+
 def test_it_takes_asyncpgs_place() -> None:
     program = (
         "import headrace.compat.asyncpg as facade; facade.install_as_asyncpg(); import asyncpg, asyncpg.pool;"

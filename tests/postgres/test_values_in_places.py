@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import headrace
-from headrace.types import Box, Circle, Json, Line, LSeg, Path, Point, Polygon, Range
+from headrace.types import Box, Circle, Json, Line, LSeg, Multirange, Path, Point, Polygon, Range
 from servers import PostgreSQL
 from values.matrix import REFUSED, Matrix
 from values.values import KINDS, Value
@@ -133,6 +133,66 @@ def test_text_is_parsed_by_the_server_inside_of_others_too(connect: Connect) -> 
             found = conn.execute(f"select ({mark}::daterange)::text", (bounds,)).fetchone()
             assert found == ("[2020-01-01,2020-02-01)",)
         conn.execute("drop type parsed")
+
+
+@pytest.mark.parametrize("options", [{}, {"prepared": False}])
+def test_null_of_a_type_without_binary_input_is_null(connect: Connect, options: dict[str, Any]) -> None:
+    conn = connect(autocommit=True, **options)
+    conn.execute("create temporary table granted (n int, c aclitem, a aclitem[])")
+    conn.execute("create temporary table kinds (n int, c pg_node_tree)")
+    rows = [(1, None, None), (2, "postgres=r/postgres", None), (3, None, ["postgres=r/postgres", None])]
+    for row in rows:
+        conn.execute("insert into granted values (%s, %s, %s)", row)
+    conn.executemany("insert into granted values ($1, $2, $3)", rows)
+    conn.executemany("insert into granted values (%s, %s, %s)", rows, returning=False)
+    conn.copy_in("granted", rows)
+    with conn.pipeline():
+        for row in rows:
+            conn.execute("insert into granted values ($1, $2, $3)", row)
+    shown = conn.fetch("select n, c is null, a is null, count(*) from granted group by 1, 2, 3 order by 1")
+    assert shown == [(1, True, True, 5), (2, False, True, 5), (3, True, False, 5)]
+    assert conn.fetchval("select count(*) from granted where c is not distinct from $1", None) == 10
+    conn.execute("insert into kinds values ($1, $2)", (1, None))
+    assert conn.fetchval("select c from kinds where c is not distinct from %s", None) is None
+
+
+@pytest.mark.parametrize("kind", ["int[]", "text[]", "jsonb[]", "numeric[]"])
+def test_lists_of_which_the_first_is_empty_are_no_empty_array(connect: Connect, kind: str) -> None:
+    conn = connect(autocommit=True)
+    conn.execute(f"create temporary table held (v {kind})")
+    item = {"int[]": 1, "text[]": "a", "jsonb[]": {}}.get(kind, D(1))
+    for value in ([[], [item]], [[], None, [item]], [[], None], [[], item], [[], [[]]], [[[], [item]]], [[], (item,)]):
+        for way in (
+            lambda value: conn.execute("insert into held values ($1)", (value,)),
+            lambda value: conn.execute(f"insert into held values (%s::{kind})", (value,)),
+            lambda value: conn.executemany("insert into held values ($1)", [([],), (value,)]),
+            lambda value: conn.copy_in("held", [(value,)]),
+            lambda value: conn.copy_in("held", [(value,)], format="text"),
+        ):
+            with pytest.raises(headrace.Error):
+                way(value)
+    assert conn.fetchval("select count(*) from held") == 0
+    for value in ([], [[]], [[], []], [[[]], [[]]]):
+        conn.execute("insert into held values ($1)", (value,))
+    assert conn.fetch("select v, count(*) from held group by 1") == [([], 4)]
+
+
+def test_lists_of_ranges_in_an_array_are_multiranges(connect: Connect) -> None:
+    conn = connect(autocommit=True)
+    conn.execute("create temporary table held (v int4multirange[])")
+    for value, text in (
+        ([[], None, [Range(1, 3)]], '{"{}",NULL,"{[1,3)}"}'),
+        ([[Range(1, 3)], [Range(5, 6), Range(8, 9)]], '{"{[1,3)}","{[5,6),[8,9)}"}'),
+        ([[[Range(1, 3)], []], [None, Multirange([])]], '{{"{[1,3)}","{}"},{NULL,"{}"}}'),
+        ([Multirange([Range(1, 3)]), []], '{"{[1,3)}","{}"}'),
+        ([], "{}"),
+    ):
+        conn.execute("insert into held values ($1)", (value,))
+        conn.executemany("insert into held values ($1)", [(value,)] * 2)
+        conn.copy_in("held", [(value,)])
+        conn.copy_in("held", [(value,)], format="text")
+        assert conn.fetch("select v::text, count(*) from held group by 1") == [(text, 5)]
+        conn.execute("truncate held")
 
 
 def test_a_dumpers_text_is_not_taken_for_bytes(connect: Connect) -> None:

@@ -6,7 +6,8 @@ mod objects;
 pub use objects::is_unordered;
 
 use objects::{
-    Shape, days_of, delta_micros, digits, dumper_of, is_missing, meant, micros_of, micros_since_epoch, too_deep, utf8,
+    Shape, days_of, delta_micros, digits, dumper_of, is_missing, is_row, meant, micros_of, micros_since_epoch,
+    too_deep, utf8,
 };
 
 use crate::errors::ClientError;
@@ -193,6 +194,8 @@ impl<'a> PyValue<'a> {
             ValueKind::Null
         } else if PyBuffer::<u8>::get(v).is_ok() {
             ValueKind::Bytes
+        } else if is_row(v) {
+            ValueKind::Record
         } else {
             ValueKind::Other
         }
@@ -619,6 +622,8 @@ impl Value for PyValue<'_> {
             self.value.get_item(i)?
         } else if self.value.is_instance_of::<PyDict>() {
             self.value.get_item(name).map_err(|error| self.no_field::<PyKeyError>(name, error))?
+        } else if is_row(&self.value) {
+            self.value.get_item(i)?
         } else {
             self.value.getattr(name).map_err(|error| self.no_field::<PyAttributeError>(name, error))?
         };

@@ -34,6 +34,12 @@ pub fn is_unordered(value: &Bound<'_, PyAny>) -> bool {
     value.is_instance_of::<PySet>() || value.is_instance_of::<PyFrozenSet>() || value.is_instance_of::<PyDict>()
 }
 
+/// A class of rows that are no tuples says by this attribute that its values are taken by their numbers.
+#[cold]
+pub(super) fn is_row(value: &Bound<'_, PyAny>) -> bool {
+    value.get_type().hasattr(pyo3::intern!(value.py(), "__headrace_row__")).unwrap_or(false)
+}
+
 #[cold]
 pub(super) fn too_deep() -> Mismatch {
     Mismatch::wrong_type(format!("a value contains itself, or is nested deeper than {}", limits::NESTING))

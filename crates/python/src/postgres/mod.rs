@@ -341,6 +341,14 @@ impl PostgresWire {
         Ok(())
     }
 
+    /// Dates and times are sent as asyncpg does: a datetime as a date or a time without the rest, and the last one that
+    /// Python has as infinity.
+    fn set_loose_times(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<()> {
+        let wire = slf.as_super().get();
+        wire.lock(py)?.connection.machine.of::<Postgres>(py)?.registry_mut().loose_times = true;
+        Ok(())
+    }
+
     /// Forgets the definitions of user-defined types: they may have changed.
     fn forget_types(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<()> {
         let wire = slf.as_super().get();

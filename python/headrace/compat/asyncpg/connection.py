@@ -76,6 +76,7 @@ class Connection(Listening, Copying):
         self._releases = 0
         """How often it was given back to a pool: what a borrower has kept does not work after that."""
         driver.register_adapters(LOADERS, dumpers(), binary=LOADERS)
+        self._core.wire.set_loose_times()
 
     def _unique_name(self, prefix: str) -> str:
         return f"__asyncpg_{prefix}_{next(_NUMBERS):x}__"

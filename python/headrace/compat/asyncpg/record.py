@@ -24,6 +24,9 @@ class Record:
 
     __slots__ = ("_layout", "_row")
 
+    __headrace_row__ = True
+    """As an argument of a composite type it is its values, in order."""
+
     _layout: Layout
     _row: tuple[Any, ...]
 

@@ -1,6 +1,8 @@
 //! Encodes values into binary parameters.
 
+mod array;
 mod extension;
+mod loose;
 mod mixed;
 mod number;
 mod temporal;
@@ -8,7 +10,7 @@ mod text;
 
 use super::builtin::Scalar;
 use super::registry::{TypeKind, TypeRegistry};
-use super::{DIMENSIONS, Format, Oid, literal, numeric, oid};
+use super::{Format, Oid, literal, numeric, oid};
 use crate::limits;
 use headrace_core::{Mismatch, Value, ValueKind};
 
@@ -22,6 +24,8 @@ pub struct Encoder {
     open: bool,
     /// The type is `name`, or a domain over it, of which the server keeps so many bytes.
     is_name: bool,
+    /// Dates and times are sent as asyncpg does.
+    is_loose: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -62,7 +66,14 @@ impl Encoder {
                 fields.iter().map(|field| (field.name.clone(), Self::nested(registry, field.oid, depth + 1))).collect(),
             ),
         };
-        Self { oid, name: registry.name(oid), form, open: false, is_name: oid == oid::NAME }
+        Self {
+            oid,
+            name: registry.name(oid),
+            form,
+            open: false,
+            is_name: oid == oid::NAME,
+            is_loose: registry.loose_times,
+        }
     }
 
     /// The same for a parameter whose type the value was to determine, and did not: a value that has no type by itself
@@ -86,7 +97,9 @@ impl Encoder {
         let kind = value.kind();
         if kind == ValueKind::Null {
             out.extend_from_slice(&(-1i32).to_be_bytes());
-            return Ok(Format::Binary);
+            // Of a type without a function for its binary form the server refuses that format of NULL, too.
+            let is_text = matches!(self.form, Form::AsText);
+            return Ok(if is_text { Format::Text } else { Format::Binary });
         }
         let start = out.len();
         out.extend_from_slice(&[0; 4]);
@@ -246,6 +259,9 @@ impl Encoder {
             Form::Scalar(scalar) => *scalar,
             _ => return self.container(value, kind, out),
         };
+        if self.is_loose && Self::loose_time(scalar, value, kind, out)? {
+            return Ok(());
+        }
         match (scalar, kind) {
             (Scalar::Int2 | Scalar::Int4 | Scalar::Int8 | Scalar::Oid | Scalar::UInt8, _) => {
                 self.whole(scalar, value, kind, out)?;
@@ -411,103 +427,6 @@ impl Encoder {
             }
             _ => Err(self.wrong(value, "")),
         }
-    }
-
-    /// The dimensions are those of the first element at each depth; all others must be equal. None for an empty array.
-    fn dimensions<V: Value>(&self, element: &Encoder, value: &V) -> Result<Vec<usize>, V::Error> {
-        let mut lengths = vec![value.len()?];
-        if lengths[0] > 0 {
-            let mut first = value.item(0)?;
-            while element.is_dimension(&first)? {
-                lengths.push(first.len()?);
-                if lengths.len() > DIMENSIONS {
-                    return Err(self.wrong(value, ": an array has 6 dimensions at most"));
-                }
-                if first.is_empty()? {
-                    break;
-                }
-                first = first.item(0)?;
-            }
-        }
-        if lengths.contains(&0) {
-            lengths.clear();
-        }
-        Ok(lengths)
-    }
-
-    /// Returns true if an item in the place of an element is a dimension of the array, and no element.
-    fn is_dimension<V: Value>(&self, item: &V) -> Result<bool, V::Error> {
-        let kind = item.kind();
-        Ok(match self.form {
-            Form::Composite(_) | Form::Array(..) | Form::Vector(_) => kind == ValueKind::List,
-            // Points and the types made of them are tuples; a list of two numbers is accepted as a point, too.
-            Form::Scalar(
-                Scalar::Point
-                | Scalar::Line
-                | Scalar::LineSegment
-                | Scalar::Box
-                | Scalar::Path
-                | Scalar::Polygon
-                | Scalar::Circle,
-            ) => {
-                kind == ValueKind::List
-                    && (item.is_empty()?
-                        || !matches!(item.item(0)?.kind(), ValueKind::Int | ValueKind::Float | ValueKind::Decimal))
-            }
-            // A list of numbers is one vector.
-            Form::Scalar(Scalar::Vector | Scalar::HalfVector | Scalar::SparseVector) => {
-                matches!(kind, ValueKind::List | ValueKind::Record)
-                    && !item.is_empty()?
-                    && matches!(item.item(0)?.kind(), ValueKind::List | ValueKind::Record)
-            }
-            _ => matches!(kind, ValueKind::List | ValueKind::Record),
-        })
-    }
-
-    fn array<V: Value>(&self, element: &Encoder, value: &V, out: &mut Vec<u8>) -> Result<(), V::Error> {
-        let lengths = self.dimensions(element, value)?;
-        out.extend_from_slice(&(lengths.len() as i32).to_be_bytes());
-        let flags = out.len();
-        out.extend_from_slice(&[0; 4]);
-        out.extend_from_slice(&element.oid.to_be_bytes());
-        for length in &lengths {
-            out.extend_from_slice(&(*length as i32).to_be_bytes());
-            out.extend_from_slice(&1i32.to_be_bytes());
-        }
-        let mut nulls = false;
-        if !lengths.is_empty() {
-            self.elements(element, value, &lengths, &mut nulls, out)?;
-        }
-        out[flags + 3] = u8::from(nulls);
-        Ok(())
-    }
-
-    fn elements<V: Value>(
-        &self,
-        element: &Encoder,
-        value: &V,
-        lengths: &[usize],
-        nulls: &mut bool,
-        out: &mut Vec<u8>,
-    ) -> Result<(), V::Error> {
-        let Some((length, inner)) = lengths.split_first() else { return Ok(()) };
-        self.check_length(value, *length)?;
-        for i in 0..*length {
-            let item = value.item(i)?;
-            if inner.is_empty() {
-                let kind = item.kind();
-                *nulls |= kind == ValueKind::Null;
-                if kind == ValueKind::Text && !element.has_binary_text() {
-                    return Err(element.wrong(&item, " inside an array"));
-                }
-                element.encode_binary(&item, out)?;
-            } else if matches!(item.kind(), ValueKind::List | ValueKind::Record) {
-                self.elements(element, &item, inner, nulls, out)?;
-            } else {
-                return Err(self.uneven(value));
-            }
-        }
-        Ok(())
     }
 }
 
