@@ -88,6 +88,8 @@ TEXTS: dict[str, tuple[str, Any]] = {
     "in a record in an array": ("select array[row(row('(0,1)'::tid), 1)]", [(("(0,1)",), 1)]),
     "a name of the catalogue": ("select row('pg_class'::regclass, 'int4'::regtype)", ("pg_class", "integer")),
     "a domain": ("select row('a:1'::words)", ("'a':1",)),
+    "vectors": ("select row(array['', '1 2', '3', null]::oidvector[])", ('{"","1 2",3,NULL}',)),
+    "vectors without items": ("select array[row(array['']::int2vector[], 1)]", [('{""}', 1)]),
 }
 """Types that have no binary form here, and are text."""
 
@@ -143,6 +145,28 @@ def test_what_the_server_does_not_read_leaves_the_transaction_open(
     assert conn.fetchval("select 1") == 1
 
 
+def test_a_value_that_the_server_does_not_read_is_an_error_that_says_what_is_stored(
+    connect: Connect, dba: Any, types: str
+) -> None:
+    functions = {"in": ("cstring", "sent", "int4in"), "out": ("sent", "cstring", "int4out")}
+    dba.execute("create type sent")
+    for name, (of, to, code) in {**functions, "send": ("sent", "bytea", "int4send")}.items():
+        dba.execute(f"create function sent_{name}({of}) returns {to} immutable strict language internal as '{code}'")
+    dba.execute("create type sent (input = sent_in, output = sent_out, send = sent_send, like = int4)")
+    dba.execute("create table stored (n int)")
+    conn = connect(options=types, autocommit=True)
+    for count in (1, 2):
+        with pytest.raises(errors.DataError, match="the statement was executed, and what it has changed stays"):
+            conn.execute("insert into stored values (1) returning row('7'::sent)")
+        assert conn.fetchval("select count(*) from stored") == count
+    with pytest.raises(errors.DataError, match="the statement was executed"):
+        list(conn.copy_out("select row('7'::sent)"))
+    assert conn.fetchval("select '7'::sent") == "7"
+    with pytest.raises(errors.DatabaseError, match="no binary output function"):
+        conn.execute("insert into stored values (1) returning row(null::aclitem, 'postgres=r/postgres'::aclitem)")
+    assert conn.fetchval("select count(*) from stored") == 2
+
+
 def test_many_values_that_are_text_are_asked_for_in_parts(connect: Connect, types: str) -> None:
     conn = connect(options=types)
     sql = "select row(repeat('x' || n % 9000 || ' ', n % 40 + 1)::tsvector, n) from generate_series(1, 12000) n"
@@ -155,15 +179,42 @@ def test_many_values_that_are_text_are_asked_for_in_parts(connect: Connect, type
     assert conn.fetchval("select row(5, 'a:1'::tsvector)") == (("text", b"5"), "'a':1")
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_a_copy_does_not_wait_for_types_and_never_has_another_value(connect: Connect, types: str, case: str) -> None:
-    sql, expected = CASES[case]
+@pytest.mark.parametrize("case", [*CASES, *TEXTS])
+def test_a_copy_has_the_values_of_a_select(connect: Connect, types: str, case: str) -> None:
+    sql, expected = {**CASES, **TEXTS}[case]
     conn = connect(options=types, autocommit=True)
-    if case != "NULL":
-        with pytest.raises(errors.DataError, match=r"inside of a record"):
-            list(conn.copy_out(sql))
+    for _ in range(2):
+        assert list(conn.copy_out(sql)) == [(expected,)]
     assert conn.fetchval(sql) == expected
-    assert list(conn.copy_out(sql)) == [(expected,)]
+
+
+def test_rows_of_a_copy_wait_for_their_types_in_order(connect: Connect, types: str) -> None:
+    for rare in ("row(1::d)", "row('a:1'::tsvector, 1::d)", "row(row(row(1::d), null::mood)::record, 'a:1'::tsvector)"):
+        conn = connect(options=types)
+        sql = f"select n, case when n % 7000 = 5 then {rare} else row(n) end from generate_series(1, 20000) n"
+        expected = conn.fetch(sql)
+        conn.close()
+        for last in (20000, 3):
+            conn = connect(options=types)
+            copied = conn.copy_out(f"select * from ({sql}) r where n <= {last}")
+            assert list(copied) == expected[:last]
+            assert conn.fetchval("select 1") == 1
+
+
+def test_more_rows_of_a_copy_than_are_kept_are_an_error_that_says_so(connect: Connect, types: str) -> None:
+    conn = connect(options=types, autocommit=True)
+    sql = "select row(1::d), repeat('x', 1000000) from generate_series(1, 80)"
+    with pytest.raises(errors.DataError, match="select the rows instead"):
+        list(conn.copy_out(sql))
+    assert conn.fetchval("select row(1::d)") == (1,)
+    assert len(list(conn.copy_out(sql))) == 80
+
+
+def test_an_error_of_a_copy_whose_rows_wait_is_raised(connect: Connect, types: str) -> None:
+    conn = connect(options=types, autocommit=True)
+    with pytest.raises(errors.DataError, match="division by zero"):
+        list(conn.copy_out("select row(1::d), 1 / (3 - n) from generate_series(1, 3) n"))
+    assert conn.fetchval("select 1") == 1
 
 
 def test_an_insert_that_returns_a_record_is_stored_and_its_row_comes(connect: Connect, dba: Any, types: str) -> None:
@@ -174,6 +225,19 @@ def test_an_insert_that_returns_a_record_is_stored_and_its_row_comes(connect: Co
         assert conn.execute(sql).fetchall() == [((LETTERS, "AAAA"), 1)]
         conn.close()
         assert dba.fetchval("select count(*) from t") == number
+
+
+@pytest.mark.parametrize("column", ["row(1::d)", "row(1, 'happy')::inner_pair", "row(1)"])
+def test_types_that_were_forgotten_are_looked_up_beside_records(connect: Connect, types: str, column: str) -> None:
+    conn = connect(options=types, autocommit=True)
+    sql = f"select {column}, 'AAAA'::mood, array[{LETTERS}]::few, array['AAAA']::label[]"
+    expected = conn.fetch(sql)
+    for way in (lambda: conn.fetch(sql), lambda: list(conn.stream(sql)), lambda: list(conn.copy_out(sql))):
+        # What cannot be sent may be of a type that has changed.
+        for wrong in ("select $1::inner_pair", "select $1::few", "select $1::label[]"):
+            with pytest.raises(errors.ProgrammingError):
+                conn.execute(wrong, (object(),))
+        assert [way(), way()] == [expected, expected]
 
 
 def test_records_of_one_result_may_have_different_types(connect: Connect, types: str) -> None:

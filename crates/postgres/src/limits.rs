@@ -37,6 +37,8 @@ pub const PARAMETERS: usize = u16::MAX as usize;
 pub const PARTS: usize = 4096;
 /// Bytes of such parts; a larger one is sent alone.
 pub const PARTS_BYTES: usize = 1024 * 1024;
+/// Bytes of a COPY's rows that are kept until types that stand only inside of their records are known.
+pub const COPY_DEFERRED_BYTES: usize = 64 * 1024 * 1024;
 /// Dimensions of a `vector` or `halfvec` of pgvector (`VECTOR_MAX_DIM` in its `vector.h`).
 pub const VECTOR_DIMENSIONS: usize = 16_000;
 /// Notifications kept per connection until they are read; beyond this the oldest are dropped and counted.

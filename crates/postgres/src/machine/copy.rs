@@ -31,6 +31,8 @@ impl<H: PgHandler> Machine<H> {
         match self.queue.by_id(id) {
             None => CopyState::Ended,
             Some(pending) if pending.slot.failure.is_some() => CopyState::Ended,
+            // Its rows come once their types are known.
+            Some(pending) if pending.has_deferred_rows() => CopyState::Waiting,
             Some(pending) => match pending.stage() {
                 Stage::Copying => CopyState::Streaming,
                 Stage::Sent if pending.answer.results > 0 => CopyState::Ended,

@@ -16,9 +16,9 @@ use super::statement::Columns;
 use super::work::Work;
 use super::{Machine, PgHandler};
 use crate::limits;
-use crate::messages::backend::{self, Field, header};
+use crate::messages::backend::{self, Field, ServerError, header};
 use crate::messages::frontend;
-use crate::messages::tag::backend as tag;
+use crate::messages::tag::{backend as tag, field};
 use crate::types::{self, Decoder, Inside, Oid, Texts, TypeRegistry, oid};
 use headrace_core::protocol::Summary;
 use headrace_core::{Fatal, Mismatch, Room, Session, WriteBuffer};
@@ -94,8 +94,12 @@ impl Deferred {
             match (tag, &columns) {
                 (tag::ROW_DESCRIPTION, _) => {
                     columns = results.next().map(|known| Columns::as_sent(&registry, known.fields.clone()));
+                    if let Some(columns) = &columns {
+                        columns.find_forgotten(&registry, &mut found);
+                    }
                 }
                 (tag::DATA_ROW, Some(columns)) => columns.find_unknown(&registry, &message[5..], &mut found),
+                (tag::COPY_DATA, Some(columns)) => columns.find_unknown_copied(&registry, &message[5..], &mut found),
                 _ => {}
             }
             rest = after;
@@ -215,6 +219,33 @@ impl<H: PgHandler> Machine<H> {
         Ok(())
     }
 
+    /// The rows of a COPY out of the server, of which `block` are the next: from the first on that contain what is not
+    /// known they are deferred, to the end of the COPY, before which the server cannot be asked.
+    pub(super) fn defer_unknown_copied(&mut self, block: &[u8]) -> Result<(), Fatal> {
+        let (registry, alterations) = (&self.registry, self.counted.alterations);
+        let Some(pending) = self.queue.first_mut().filter(|pending| pending.slot.handler.is_some()) else {
+            return Ok(());
+        };
+        let (Request::Copy(_), Some(columns)) = (&pending.request, &pending.answer.columns) else { return Ok(()) };
+        if let Some(deferred) = &pending.answer.deferred {
+            if deferred.messages.len() > limits::COPY_DEFERRED_BYTES {
+                let why = "the COPY has more rows than are kept until the types of values inside of its records are known: \
+                           the first such value is of a type that this connection has not met, or that is read only as \
+                           text; select the rows instead, or one with such a value before";
+                pending.slot.failure = Some(Failure::Client { error: Mismatch::out_of_range(why).into(), row: None });
+                pending.answer.deferred = None;
+            }
+        } else if columns.names_types() && pending.slot.failure.is_none() {
+            let mut found = Inside::default();
+            columns.find_unknown_copied(registry, block, &mut found);
+            if !found.is_empty() {
+                let columns = columns.clone();
+                pending.answer.deferred.insert(Box::default()).describe(&columns, registry.clone(), alterations);
+            }
+        }
+        Ok(())
+    }
+
     /// A COPY out of the server has ended. Its rows were decoded as they came, with the types that were looked up
     /// before it: afterwards it is checked whether those types have changed.
     pub(super) fn defer_end_of_copy(&mut self) {
@@ -251,6 +282,7 @@ impl<H: PgHandler> Machine<H> {
         // One that was skipped owns them already.
         if let Some(deferred) = pending.answer.deferred.take() {
             pending.work = match pending.work {
+                Work::Copy { .. } if deferred.oids.is_empty() => Work::Decode(deferred),
                 Work::Copy { .. } => Work::Check(deferred),
                 _ => Work::Decode(deferred),
             };
@@ -421,6 +453,31 @@ impl<H: PgHandler> PendingRequest<H> {
     /// Returns true if its results can be deferred: a COPY cannot, as the program that feeds it waits for its reply.
     fn can_be_deferred(&self) -> bool {
         self.slot.handler.is_some() && !matches!(self.request, Request::Script { copy: true, .. })
+    }
+}
+
+impl<H: PgHandler> PendingRequest<H> {
+    /// The failure that it is if the server refuses a part of a record that it has sent itself. The statement has been
+    /// executed: its error is another's.
+    pub(super) fn refusal_of_parts(&self, error: &ServerError) -> Option<Failure<H>> {
+        let Work::Decode(deferred) = &self.work else { return None };
+        // A cancelled question, one of a transaction that has failed, and a session that ends say what they are.
+        let is_of_values = matches!(error.sqlstate().get(..2), Some("0A" | "22" | "42" | "XX"));
+        if deferred.parts.is_empty() || !is_of_values {
+            return None;
+        }
+        let why = format!(
+            "the server does not read values that it has sent inside of a record, to make text of them ({}): {}. Select \
+             them as columns of their own, or as text",
+            error.field(field::MESSAGE),
+            types::EXECUTED
+        );
+        Some(Failure::Client { error: Mismatch::out_of_range(why).into(), row: None })
+    }
+
+    /// Returns true if rows of it, which have come, wait for their types.
+    pub(super) fn has_deferred_rows(&self) -> bool {
+        self.answer.deferred.is_some() || matches!(self.work, Work::Decode(_))
     }
 }
 

@@ -185,10 +185,11 @@ impl<H: PgHandler> Machine<H> {
                 self.copy_response(cx, tag, body, write_buffer)
             }
             tag::COPY_DATA => {
+                self.defer_unknown_copied(body)?;
                 let pending = self.front("CopyData")?;
                 if let Some(deferred) = &mut pending.answer.deferred {
                     deferred.keep(tag, body);
-                } else if let Some(handler) = &mut pending.slot.handler {
+                } else if let Some(handler) = pending.slot.handler.as_mut().filter(|_| pending.slot.failure.is_none()) {
                     let (id, room) = (pending.slot.id, handler.block(cx, body));
                     self.queue.note(id, room);
                 }
@@ -409,8 +410,9 @@ impl<H: PgHandler> Machine<H> {
         {
             handler.bulk_misplaced(cx, BulkDirection::In);
         }
+        let asked = pending.slot.failure.is_none().then(|| pending.refusal_of_parts(&error)).flatten();
         // It may be the error of the Parse that rolls a failed batch back, whose row is the one that failed.
-        pending.slot.fail_row(Failure::Server { error, row });
+        pending.slot.fail_row(asked.unwrap_or(Failure::Server { error, row }));
         if self.transaction.is_open() {
             self.note_unsteady();
         }

@@ -41,6 +41,7 @@ impl<'a> DataRows<'a> {
     /// Returns true if values of the rows contain what cannot be read yet.
     pub(super) fn has_unknown_inside(mut self, registry: &TypeRegistry) -> Result<bool, Fatal> {
         let mut found = Inside::default();
+        self.columns.find_forgotten(registry, &mut found);
         while found.is_empty()
             && let Some(body) = self.next()?
         {

@@ -150,11 +150,22 @@ impl Columns {
         self.naming.is_some()
     }
 
+    /// Adds to `found` the types of columns in binary form that are not known any more.
+    pub(super) fn find_forgotten(&self, registry: &TypeRegistry, found: &mut Inside) {
+        let binary = self.fields.iter().filter(|field| field.format != 0).map(|field| field.type_oid);
+        found.types.extend(binary.filter(|oid| !registry.knows(*oid)));
+    }
+
     /// Adds to `found` what the values of a row, the body of a DataRow, contain that cannot be read yet.
     pub(super) fn find_unknown(&self, registry: &TypeRegistry, body: &[u8], found: &mut Inside) {
         if let Some(naming) = &self.naming {
             registry.find_unknown_in_row(&naming.columns, body, found);
         }
+    }
+
+    /// The same of the rows of a CopyData message in the binary format.
+    pub(super) fn find_unknown_copied(&self, registry: &TypeRegistry, block: &[u8], found: &mut Inside) {
+        types::copy_binary::rows(block).for_each(|row| self.find_unknown(registry, row, found));
     }
 
     /// The same columns with the types that are known now, if their decoders know others.

@@ -121,6 +121,21 @@ pub enum Scalar {
     Geometry,
 }
 
+impl Scalar {
+    /// The server's name of such a type, for messages.
+    pub(super) fn label(self) -> &'static str {
+        match self {
+            Self::Hstore => "hstore",
+            Self::Versioned => "ltree or the like",
+            Self::Vector => "vector",
+            Self::HalfVector => "halfvec",
+            Self::SparseVector => "sparsevec",
+            Self::Geometry => "geometry",
+            _ => BUILTINS.iter().find(|builtin| builtin.kind == self).map_or("that it has", |builtin| builtin.name),
+        }
+    }
+}
+
 /// The built-in type of this number.
 pub fn kind(oid: Oid) -> Option<TypeKind> {
     if let Some(builtin) = BUILTINS.iter().find(|b| b.oid == oid) {

@@ -45,6 +45,17 @@ pub fn decode_binary_row<'a, S: Sink>(
     Ok(Some(rest))
 }
 
+/// The whole rows of a block, the first of which may be after the header.
+pub fn rows(block: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let mut rest = block.strip_prefix(HEADER).unwrap_or(block);
+    std::iter::from_fn(move || {
+        let length = row_length(rest).filter(|_| !rest.starts_with(TRAILER))?;
+        let (row, after) = rest.split_at(length);
+        rest = after;
+        Some(row)
+    })
+}
+
 /// The length of the row that begins here; `None` if it is incomplete.
 fn row_length(bytes: &[u8]) -> Option<usize> {
     let (count, _) = bytes.split_first_chunk::<2>()?;
@@ -59,6 +70,15 @@ fn row_length(bytes: &[u8]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn rows_of_a_block_are_between_header_and_trailer() {
+        let two = b"\0\x02\0\0\0\x01x\xff\xff\xff\xff";
+        let block = [HEADER, two, two, TRAILER].concat();
+        assert_eq!(rows(&block).collect::<Vec<_>>(), [two, two]);
+        assert_eq!(rows(&block[HEADER.len()..]).count(), 2);
+        assert_eq!(rows(TRAILER).count() + rows(b"").count() + rows(&two[..7]).count(), 0);
+    }
 
     #[test]
     fn a_row_ends_where_its_lengths_say() {

@@ -1,6 +1,8 @@
 //! Binary values into sinks: the hot loop of every fetch.
 
 use super::builtin::Scalar;
+use super::inside::text_of_vectors;
+use super::refusal::EXECUTED;
 use super::registry::{TypeKind, TypeRegistry};
 use super::scalars::scalar_value;
 use super::text::{self, Styled};
@@ -265,13 +267,8 @@ impl Decoder {
             other => other.nested(body, sink),
         };
         if done.is_none() {
-            self.refuse(sink);
+            self.refuse(body, sink);
         }
-    }
-
-    #[cold]
-    fn refuse<S: Sink>(&self, sink: &mut S) {
-        sink.invalid(&format!("the server sent a malformed value ({self:.60?})"));
     }
 
     #[inline(never)]
@@ -359,16 +356,19 @@ fn named_by_itself<S: Sink>(registry: &TypeRegistry, oid: Oid, value: Option<&[u
     if let Some(decoder) = Decoder::named(registry, oid, depth) {
         return decoder.decode(value, sink);
     }
+    if let Some(text) = text_of_vectors(oid, value) {
+        return sink.text(text.as_bytes());
+    }
     if let Some(text) = registry.text_of(oid, value) {
         return Decoder::new_text(registry, oid, -1).decode(text, sink);
     }
     if depth > limits::NESTING {
-        return sink.invalid(&format!("records are nested deeper than {}", limits::NESTING));
+        return sink.invalid(&format!("records are nested deeper than {}: {EXECUTED}", limits::NESTING));
     }
     // The bytes of a type that is not known do not show what it is: those of a number may be letters.
     sink.invalid(&format!(
-        "an attribute of the type {} inside of a record came in binary form, which is not known here: select it as \
-         a column of its own, or as text",
+        "an attribute of the type {} inside of a record came in binary form, which is not known here: {EXECUTED}. Select \
+         it as a column of its own, or as text",
         registry.name(oid)
     ));
 }

@@ -32,6 +32,9 @@ pub type Texts = HashMap<Oid, HashMap<Vec<u8>, Vec<u8>>>;
 /// Built-in types of which the server makes no value from their binary form: pg_node_tree, anyarray, and statistics.
 const NEVER_READ: [Oid; 7] = [194, 2277, 3361, 3402, 4600, 4601, 5017];
 
+/// `int2vector[]` and `oidvector[]`.
+const VECTOR_ARRAYS: [Oid; 2] = [1006, 1013];
+
 impl TypeRegistry {
     /// Returns true if values of this type contain the numbers of types that its definition does not determine, or that
     /// another session may have changed since: those of records and composite types, and of what is made of them.
@@ -130,7 +133,10 @@ impl TypeRegistry {
         let Some(value) = value else { return };
         if depth >= limits::NESTING || !self.knows(oid) || Decoder::named(self, oid, depth + 1).is_some() {
             self.search_in(oid, Some(value), found, depth);
-        } else if self.text_of(oid, value).is_none() && !self.is_never_read(oid, depth) {
+        } else if self.text_of(oid, value).is_none()
+            && text_of_vectors(oid, value).is_none()
+            && !self.is_never_read(oid, depth)
+        {
             found.parts.push((oid, value.to_vec()));
         }
     }
@@ -155,4 +161,43 @@ impl TypeRegistry {
     fn may_hold_unknown(&self, oid: Oid) -> bool {
         !self.knows(oid) || self.names_types(oid)
     }
+}
+
+/// The text of an array of `int2vector` or `oidvector`, as `array_out` writes it: the server refuses the binary form of one
+/// without items, which it has sent. `None` of any other, and of an array of several dimensions or with other bounds.
+pub(super) fn text_of_vectors(oid: Oid, body: &[u8]) -> Option<String> {
+    if !VECTOR_ARRAYS.contains(&oid) {
+        return None;
+    }
+    let (element, lengths, mut rest) = elements(body)?;
+    let number = |bytes: &[u8]| match element {
+        oid::INT2VECTOR => Some(i16::from_be_bytes(bytes.try_into().ok()?).to_string()),
+        _ => Some(u32::from_be_bytes(bytes.try_into().ok()?).to_string()),
+    };
+    let is_plain = match lengths[..] {
+        [] => true,
+        [_] => body.get(16..20)? == 1u32.to_be_bytes(),
+        _ => false,
+    };
+    let mut vectors = Vec::new();
+    while !rest.is_empty() {
+        let (value, after) = sized(rest)?;
+        rest = after;
+        let Some(value) = value else {
+            vectors.push("NULL".to_owned());
+            continue;
+        };
+        let (_, _, mut items) = elements(value)?;
+        let mut numbers = Vec::new();
+        while !items.is_empty() {
+            let (item, after) = sized(items)?;
+            numbers.push(number(item?)?);
+            items = after;
+        }
+        match &numbers[..] {
+            [one] => vectors.push(one.clone()),
+            _ => vectors.push(format!("\"{}\"", numbers.join(" "))),
+        }
+    }
+    is_plain.then(|| format!("{{{}}}", vectors.join(",")))
 }

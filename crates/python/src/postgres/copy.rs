@@ -329,13 +329,15 @@ impl PostgresWire {
     ) -> PyResult<Bound<'py, PyList>> {
         let wire = slf.as_super().get();
         let settings = wire.lock(py)?.settings.clone();
-        let Some(columns) = buffer.get().described(py)? else {
+        if buffer.get().with(|brought| brought.columns.is_none()) {
             return Err(errors::programming(
                 py,
                 "the COPY was begun without a description of its columns, which rows are decoded by: use copy_out()",
             ));
-        };
-        let (bytes, skip, binary, full) = buffer.get().with(|brought| {
+        }
+        // Rows of types that were looked up come with other columns: both are taken at once.
+        let (columns, bytes, skip, binary, full) = buffer.get().with(|brought| {
+            let columns = brought.columns.as_ref().map(|columns| columns.clone_ref(py));
             let bytes = std::mem::take(&mut brought.bytes);
             let binary = brought.shape.is_some_and(|(binary, _)| binary);
             let skip = if !binary || brought.header_seen || bytes.len() < copy_binary::HEADER.len() {
@@ -344,8 +346,10 @@ impl PostgresWire {
                 copy_binary::HEADER.len()
             };
             brought.header_seen |= skip > 0;
-            (bytes, skip, binary, std::mem::take(&mut brought.full))
+            (columns, bytes, skip, binary, std::mem::take(&mut brought.full))
         });
+        let Some(columns) = columns else { return Ok(PyList::empty(py)) };
+        let columns: Arc<Described> = columns.bind(py).cast::<Columns>()?.get().of(py)?;
         if full {
             wire.resume(py, ticket)?;
         }

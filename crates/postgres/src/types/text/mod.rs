@@ -38,7 +38,7 @@ pub fn parse<S: Sink>(scalar: Scalar, body: &[u8], sink: &mut S) {
 #[cold]
 fn refuse<S: Sink>(scalar: Scalar, body: &[u8], sink: &mut S) {
     let text = String::from_utf8_lossy(body);
-    sink.invalid(&format!("the server sent {text:.60?}, which is not text of the type {scalar:?}"));
+    sink.invalid(&format!("the server sent {text:.60?}, which is not text of the type {}", scalar.label()));
 }
 
 /// Parses a value whose text depends on the session.
