@@ -26,6 +26,7 @@ D = decimal.Decimal
 INSTANT = dt.datetime(2024, 2, 29, 13, 14, 15, 678901)
 DEPTH = 32
 ONE_VALUE = "tests/postgres/test_one_value_one_meaning.py::"
+IN_RECORDS = "tests/postgres/test_types_in_records.py::"
 
 
 class Own:
@@ -403,6 +404,30 @@ def _(t: Trial) -> None:
 
 shown(
     PAGE,
+    "In an array of multiranges a list of `Range`s, or an empty one, is a multirange",
+    by="tests/postgres/test_values_in_places.py::test_lists_of_ranges_in_an_array_are_multiranges",
+)
+
+
+@says(PAGE, "wrap an item that is a list of JSON in `Jsonb`")
+def _(t: Trial) -> None:
+    t.table("v jsonb[]")
+    for items, dimensions in (([[1, 2], [3, 4]], 2), ([Jsonb([1, 2]), Jsonb([3, 4])], 1)):
+        assert t.stored(items) == [[1, 2], [3, 4]]
+        assert t.value("select array_ndims(v) from said") == dimensions
+
+
+@says(PAGE, "A float that comes as text has the digits that `extra_float_digits` asks for")
+def _(t: Trial) -> None:
+    third = "select 1.0::float8 / 3"
+    assert t.conn.executescript(third).fetchone()[0] == 1 / 3
+    t.conn.execute("set extra_float_digits = 0")
+    assert t.conn.executescript(third).fetchone()[0] == 0.333333333333333
+    assert t.value(third) == 1 / 3
+
+
+shown(
+    PAGE,
     "A value is the same whichever way it is read",
     by=f"{ONE_VALUE}test_each_way_out_gives_the_same_value {ONE_VALUE}test_no_setting_changes_a_value",
 )
@@ -427,17 +452,26 @@ shown(
 shown(
     PAGE,
     "So does the first statement that returns an anonymous record with a type that the connection has not met",
-    by="tests/postgres/test_types_in_records.py::test_a_type_met_first_in_a_record_has_its_value",
+    by=f"{IN_RECORDS}test_a_type_met_first_in_a_record_has_its_value",
 )
 shown(
     PAGE,
     "Values that have no binary form here take one more round trip inside of a record",
-    by="tests/postgres/test_types_in_records.py::test_what_is_read_only_as_text_is_that_in_a_record_too",
+    by=f"{IN_RECORDS}test_what_is_read_only_as_text_is_that_in_a_record_too",
 )
 shown(
     PAGE,
-    "it cannot ask for what stands only inside of a record",
-    by="tests/postgres/test_types_in_records.py::test_a_copy_does_not_wait_for_types_and_never_has_another_value",
+    "What stands only inside of its records it can ask for only at its end",
+    by=f"{IN_RECORDS}test_a_copy_has_the_values_of_a_select "
+    f"{IN_RECORDS}test_rows_of_a_copy_wait_for_their_types_in_order "
+    f"{IN_RECORDS}test_more_rows_of_a_copy_than_are_kept_are_an_error_that_says_so",
+)
+shown(
+    PAGE,
+    "What a record contains is known only after its statement was executed",
+    "`DataError` says that the statement was executed",
+    "A type that the server does not send in binary form",
+    by=f"{IN_RECORDS}test_a_value_that_the_server_does_not_read_is_an_error_that_says_what_is_stored",
 )
 shown(
     PAGE,
