@@ -5,7 +5,7 @@ from __future__ import annotations
 import psycopg
 import pytest
 
-from ..raw import EXECUTE, SYNC, Client, bind, message, messages, parse, query, values
+from ..raw import EXECUTE, SYNC, Client, bind, close, describe, message, messages, parse, query, values
 from .conftest import Front
 from .plain import PlainClient
 from .test_left_state import STATE
@@ -95,6 +95,23 @@ def test_a_pipeline_ends_with_its_first_error(front: Front) -> None:
             reads = [client.execute("select n from entries where n = %s", (n,)) for n in range(300)]
             found = [cursor.fetchall() for cursor in reads]
         assert found == [[(1,)] if n == 1 else [] for n in range(300)]
+
+
+def test_nothing_comes_between_an_error_and_the_end_of_its_group(front: Front) -> None:
+    fails = parse("", "select n from nowhere") + bind("") + EXECUTE
+    one = f"select 1{front.one_row}"
+    with Client.local(front.socket, user="anyone", database=front.name) as client:
+        for then in (
+            parse("x", one) + describe("x") + bind("x") + EXECUTE,
+            close("x") + parse("x", "select n from nowhere_else") + describe("x"),
+            parse("x", one) + bind("x") + message(b"D", b"P\0") + EXECUTE,
+            parse("x", "show timezone") + bind("x") + EXECUTE,
+            bind("unknown"),
+            query(one),
+        ):
+            received = client.ask(fails + then + SYNC)
+            assert [tag for tag, _ in messages(received)] == [b"1", b"2", b"E", b"Z"]
+            assert values(client.ask(query(one))) == ["1"]
 
 
 def test_questions_that_clients_ask_are_answered(front: Front) -> None:

@@ -67,6 +67,9 @@ impl<B: Backend> FrontSession<'_, B> {
             values = order.iter().map(|number| values[*number].clone()).collect();
         }
         self.close_portal(bind.portal).await?;
+        if self.skipping {
+            return Ok(Ok(()));
+        }
         let portal = Portal::new(prepared, values, held, bind.results.clone());
         self.portals.insert(bind.portal.to_owned(), portal);
         self.local(|out| replies::bare(out, tag::BIND_COMPLETE));
@@ -119,11 +122,16 @@ impl<B: Backend> FrontSession<'_, B> {
     pub(super) async fn execute_portal(&mut self, name: &str, rows: u32) -> Result<Result<(), Failure>, Ended> {
         let describes = self.describing.take().is_some();
         self.settle_portal(name).await?;
+        if self.portals.get(name).is_some_and(|portal| portal.running.is_some()) {
+            self.settle().await?;
+        }
+        if self.skipping {
+            return Ok(Ok(()));
+        }
         let Some(portal) = self.portals.get_mut(name) else { return Ok(Err(unknown_portal(name))) };
         let rows = (rows > 0).then_some(u64::from(rows));
         portal.is_limited = rows.is_some();
         if let Some(running) = portal.running.take() {
-            self.settle().await?;
             self.queue.push_back(Item::resumed(running, rows, name));
             return self.settle().await.map(Ok);
         }

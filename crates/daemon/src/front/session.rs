@@ -287,8 +287,12 @@ impl<B: Backend> FrontSession<'_, B> {
         Ok(())
     }
 
-    /// A reply that the daemon makes itself, after those of the requests in flight.
+    /// A reply that the daemon makes itself, after those of the requests in flight. After an error, which one of these may
+    /// have had while something was waited for, nothing comes before Sync.
     pub(super) fn local(&mut self, write: impl FnOnce(&mut Vec<u8>)) {
+        if self.skipping {
+            return;
+        }
         match self.queue.back_mut() {
             None => write(self.client.buffers.write_buffer.tail()),
             Some(last) => write(&mut last.after),
@@ -297,17 +301,22 @@ impl<B: Backend> FrontSession<'_, B> {
 
     /// Sends an error, and passes over the client's messages up to Sync.
     pub(super) fn checked(&mut self, done: Result<(), Failure>) {
-        if let Err(failure) = done {
+        if let Err(failure) = done
+            && !self.skipping
+        {
             self.cancelling = None;
-            self.skipping = true;
             self.pool.stats.errors.add(failure.sqlstate.clone());
             self.local(|out| failure.write(out));
+            self.skipping = true;
         }
     }
 
     /// A text of the simple protocol.
     async fn query(&mut self, text: &str) -> Result<(), Ended> {
         self.settle().await?;
+        if self.skipping {
+            return Ok(());
+        }
         self.refresh_dialect();
         let mut places = sql::statements(&self.dialect, text);
         if places.is_empty() {
@@ -409,6 +418,9 @@ impl<B: Backend> FrontSession<'_, B> {
         }
         if let Err(failure) = self.borrow().await? {
             return Ok(Err(failure));
+        }
+        if self.skipping {
+            return Ok(Ok(()));
         }
         let is_first = self.pin(server.session_effect);
         let Some(lent) = &mut self.lent else { return Ok(Ok(())) };
