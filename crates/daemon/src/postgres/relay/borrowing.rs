@@ -1,7 +1,7 @@
 //! When what a client has sent is worth a server connection. A client that sends a part of a message, or messages of a
 //! group without its end, and then nothing, keeps nobody else waiting: the server would not answer it.
 
-use super::framing::client_header;
+use super::framing::{client_header, name_of};
 use crate::limits::{BORROW_BYTES, WHOLE_MESSAGE};
 use headrace_postgres::messages::tag::frontend as client;
 
@@ -17,7 +17,7 @@ pub enum Need {
 /// Decides by the messages at the beginning of what was received. A message that is refused needs a server connection,
 /// too: what is wrong with it is said where messages are passed on.
 pub fn need(received: &[u8]) -> Need {
-    let mut at = 0;
+    let (mut at, mut copies) = (0, false);
     loop {
         let rest = &received[at..];
         let (tag, length) = match client_header(rest) {
@@ -41,6 +41,11 @@ pub fn need(received: &[u8]) -> Need {
             };
         }
         at += length;
+        // To COPY FROM STDIN the server answers at once, before there is a Sync.
+        copies |= tag == client::PARSE && is_copy(&rest[..length]);
+        if copies && tag == client::EXECUTE {
+            return Need::Server;
+        }
         let is_open = matches!(
             tag,
             client::PARSE
@@ -57,6 +62,17 @@ pub fn need(received: &[u8]) -> Need {
         }
     }
 }
+
+/// Returns true if a Parse is one of COPY.
+fn is_copy(message: &[u8]) -> bool {
+    let sql = message.get(HEADER_BYTES..).and_then(name_of).map_or(&b""[..], |(_, sql)| sql).trim_ascii_start();
+    sql.get(..COPY.len()).is_some_and(|word| word.eq_ignore_ascii_case(COPY))
+}
+
+const COPY: &[u8] = b"copy";
+
+/// The tag and the length of a message.
+const HEADER_BYTES: usize = 5;
 
 /// Returns true if what was received ends within a message.
 pub fn is_cut(received: &[u8]) -> bool {
@@ -95,7 +111,7 @@ mod tests {
             said(frontend::flush),
             said(|out| frontend::message(out, client::TERMINATE, |_| {})),
         );
-        let group = [parse(), prepared, execute].concat();
+        let group = [parse(), prepared.clone(), execute.clone()].concat();
         for whole in [
             query.clone(),
             sync.clone(),
@@ -113,6 +129,9 @@ mod tests {
         assert_eq!(need(&[group.clone(), query].concat()), Need::Server);
         assert_eq!((need(&group), is_cut(&group)), (Need::Bytes(None), false));
         assert_eq!(need(&terminate), Need::Bytes(None));
+        let copy = said(|out| frontend::parse(out, "", " COPY t FROM STDIN", &[]));
+        let execution = [prepared, execute].concat();
+        assert_eq!(need(&[&copy[..], &execution].concat()), Need::Server, "the server answers at once");
     }
 
     #[test]
