@@ -162,6 +162,50 @@ def test_deferred_trigger_that_set_constraints_fires(connect: Connect) -> None:
     assert_private(client)
 
 
+def test_deferred_trigger_that_the_end_of_its_text_fires(connect: Connect) -> None:
+    client = connect()
+    done(client, "insert into late values ('private'); create temp table tt (n text)")
+    assert_private(client)
+
+
+@pytest.mark.parametrize("make", ["create temp table tt (n text)", "execute ''create temp table tt (n text)''"])
+@pytest.mark.parametrize("end", ["", "commit; "])
+def test_block_that_makes_a_table_and_uses_it(connect: Connect, make: str, end: str) -> None:
+    block = f"do 'begin {make}; {end}perform put(''private''); end'"
+    named = parse("block", block) + SYNC + bind("block") + EXECUTE + SYNC
+    for asked, count in ((query(block), 1), (parse("", block) + bind("") + EXECUTE + SYNC, 1), (named, 2)):
+        client = connect()
+        assert sqlstates(client.ask(asked, count)) == []
+        assert_private(client)
+        client.close()
+    client = connect()
+    done(client, f"select 1; {block}") if not end else done(client, block)
+    assert_private(client)
+
+
+def test_client_that_keeps_its_session_has_what_others_make(daemon: Daemon) -> None:
+    with headrace.connect(daemon.server.url, autocommit=True) as admin, ExitStack() as stack:
+
+        def connected() -> Client:
+            path = "nearer, plans"
+            client = Client.local(daemon.socket, user="postgres", database="two", search_path=path)
+            return stack.enter_context(client)
+
+        admin.execute("create schema nearer")
+        try:
+            once_there = connected()
+            done(once_there, "select put('far')")
+            once_there.close()
+            # The same server connection, of which it is not known what the plans of its functions mean to whom.
+            keeps = connected()
+            done(keeps, "listen plans")
+            done(connected(), "create table nearer.tt (n text)")
+            done(keeps, "select put('near')")
+            assert done(keeps, "select n from nearer.tt") == ["near"]
+        finally:
+            admin.execute("drop schema nearer cascade")
+
+
 @pytest.mark.parametrize("before", ["create temp table any_table (n int)", "select 1"])
 def test_transaction_sees_what_was_there_when_it_had_its_lock(connect: Connect, daemon: Daemon, before: str) -> None:
     client = connect()
@@ -186,6 +230,8 @@ def test_procedure_commits_in_a_group_that_begins_with_close(connect: Connect, d
     done(client, "create temp table any_table (n int)")
     group = close("unknown") + parse("", "call commits()") + bind("") + EXECUTE + SYNC
     assert sqlstates(client.ask(group)) == []
+    # What is sent before it is not waited for.
+    assert sqlstates(client.ask(query("set timezone to 'Asia/Tokyo'") + group, 2)) == []
 
 
 def test_discard_all_behind_a_setting_in_a_pipeline(connect: Connect) -> None:
@@ -299,6 +345,7 @@ def test_constants_in_functions_are_read_by_the_settings_of_the_caller(
         ["begin", f"set local {name} to '{value}'", "set transaction isolation level serializable", text],
         [f"begin; set local {name} to '{value}'; set transaction read only; {text}"],
         [f"set {name} to '{value}'; {text}"],
+        [f"select {call} from (select set_config('{name}', '{value}', false) offset 0) as setting"],
     ):
         client = connect()
         for sql in sets[:-1]:

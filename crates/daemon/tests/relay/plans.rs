@@ -43,7 +43,10 @@ pub fn plans_are_made_again_for_a_client_with_other_settings_only() {
     pair.answer(&completed("SET", b'I'));
     assert!(lent(&mut pair, &catalog, "Asia/Tokyo").is_empty());
     // The settings are those that it has, but what was planned in between is not known.
-    assert_eq!(asks(&mut pair, "select set_config('timezone', 'UTC', true), f()").len(), 1);
+    let within: Vec<&str> = OWN.into_iter().chain(["select set_config('timezone', 'UTC', true), f()"]).collect();
+    assert_eq!(asks(&mut pair, within[7]), within, "f() may have a plan of before");
+    pair.answer(&replies(b"312C33ZI"));
+    pair.told();
     pair.answer(&completed("SELECT 1", b'I'));
     assert_eq!(lent(&mut pair, &catalog, "Asia/Tokyo"), ["DISCARD PLANS"]);
     // Something was made, on any session.
@@ -158,12 +161,14 @@ fn nothing_comes_before_commit_while_it_is_not_known_whether_the_transaction_has
     assert!(lent(&mut pair, &catalog, "UTC").is_empty());
     assert_eq!(asks(&mut pair, "begin"), ["begin"]);
     pair.answer(&completed("BEGIN", b'T'));
-    let fails = say().query("set local timezone to 'UTC'; select 1/0");
+    let fails = "set local timezone to 'UTC';DISCARD PLANS; select 1/0";
     let commit = say().close("x").parse("", "commit").bind("").execute().sync();
-    assert_eq!(pair.client(&[fails.0, commit.0].concat()), Ok(RelayStep::Wait));
-    let sent = texts(&pair.sent());
-    assert_eq!(sent.iter().filter(|text| text.contains("DISCARD PLANS")).count(), 1, "{sent:?}");
-    assert_eq!(sent[sent.len() - 4..], ["commit", "B", "E", "S"]);
+    let both = [say().query("set local timezone to 'UTC'; select 1/0").0, commit.0].concat();
+    assert_eq!(pair.client(&both), Ok(RelayStep::Wait));
+    assert_eq!(texts(&pair.sent()), [fails]);
+    pair.answer(&replies(b"CCEZE"));
+    assert_eq!(pair.client(b""), Ok(RelayStep::Wait));
+    assert_eq!(texts(&pair.sent()), ["C", "commit", "B", "E", "S"]);
 }
 
 #[test]
@@ -249,5 +254,126 @@ fn session_whose_transaction_the_server_calls_ended_is_not_lent() {
         assert_eq!(pair.client(&next.0), Ok(RelayStep::Wait));
         pair.answer(&replies(b"EZI"));
         assert!(pair.relay.is_settled(&pair.server));
+    }
+}
+
+#[test]
+fn plans_are_made_within_what_uses_them_after_it_has_changed_something() {
+    for (text, is_within) in [
+        ("do $$ begin create temp table t (n int); perform f(); end $$", true),
+        ("do $$ begin perform f(); end $$", false),
+        ("select set_config('timezone', 'UTC', true), f()", true),
+        ("select set_config('timezone', 'UTC', true)", false),
+        ("create temp table t as select f()", true),
+        ("create temp table t (n int)", false),
+        ("do $$ begin execute 'x'; end $$; select f()", true),
+        ("select 1; select 2", false),
+    ] {
+        let catalog = Arc::default();
+        let mut pair = Pair::new(&catalog);
+        assert!(lent(&mut pair, &catalog, "UTC").is_empty());
+        assert_eq!(asks(&mut pair, "select f()"), ["select f()"]);
+        pair.answer(&completed("SELECT 1", b'I'));
+        let sent = asks(&mut pair, text);
+        assert_eq!(sent[..sent.len() - 1], OWN[..if is_within { OWN.len() } else { 0 }], "{text}");
+        if text.contains("; select") {
+            continue;
+        }
+        // What it has to itself comes before its group, in which it may commit.
+        let mut pair = Pair::new(&catalog);
+        assert!(lent(&mut pair, &catalog, "UTC").is_empty());
+        assert_eq!(asks(&mut pair, "select f()").len(), 1);
+        pair.answer(&completed("SELECT 1", b'I'));
+        assert_eq!(pair.client(&say().parse("", text).bind("").execute().sync().0), Ok(RelayStep::Wait));
+        let own = &OWN[..if is_within { OWN.len() } else { 0 }];
+        assert_eq!(texts(&pair.sent()), [own, &[text, "B", "E", "S"]].concat());
+    }
+}
+
+#[test]
+fn triggers_that_are_fired_at_the_end_of_a_text_have_the_plans_of_then() {
+    let catalog = Arc::default();
+    for (text, expected) in [
+        ("insert into late values (1); create temp table t (n int)", "\n;DISCARD PLANS"),
+        ("insert into late values (1); create temp table t (n int); -- it", " -- it\n;DISCARD PLANS"),
+        ("begin; create temp table t (n int)", "(n int)"),
+        ("create temp table t (n int); insert into late values (1)", "values (1)"),
+    ] {
+        let mut pair = Pair::new(&catalog);
+        assert!(lent(&mut pair, &catalog, "UTC").is_empty());
+        let sent = asks(&mut pair, text);
+        assert!(sent[0].ends_with(expected), "{sent:?}");
+    }
+}
+
+#[test]
+fn client_that_keeps_its_session_has_plans_of_after_what_others_have_made() {
+    let catalog = Arc::default();
+    let mut pair = Pair::new(&catalog);
+    assert!(lent(&mut pair, &catalog, "UTC").is_empty());
+    assert_eq!(asks(&mut pair, "listen x"), ["listen x"]);
+    pair.answer(&completed("LISTEN", b'I'));
+    catalog.clear();
+    assert_eq!(asks(&mut pair, "begin"), ["begin"]);
+    pair.answer(&completed("BEGIN", b'T'));
+    let expected: Vec<&str> = OWN.into_iter().chain(["select f()"]).collect();
+    assert_eq!(asks(&mut pair, "select f()"), expected);
+    pair.answer(&replies(b"312C33ZTTDCZT"));
+    assert_eq!(asks(&mut pair, "select f()"), ["select f()"]);
+}
+
+#[test]
+fn what_may_have_to_be_alone_behind_a_close_waits_for_what_was_sent_before() {
+    let catalog = Arc::default();
+    let mut pair = Pair::new(&catalog);
+    assert!(lent(&mut pair, &catalog, "UTC").is_empty());
+    let group = say().close("unknown").parse("", "call p()").bind("").execute().sync();
+    assert_eq!(pair.client(&[say().query("set timezone to 'Asia/Tokyo'").0, group.0].concat()), Ok(RelayStep::Wait));
+    assert_eq!(texts(&pair.sent()), ["set timezone to 'Asia/Tokyo'"]);
+    pair.answer(&[parameter_status("TimeZone", "Asia/Tokyo"), completed("SET", b'I')].concat());
+    assert_eq!(pair.client(b""), Ok(RelayStep::Wait));
+    assert_eq!(texts(&pair.sent()), [&OWN[..], &["C", "call p()", "B", "E", "S"]].concat());
+}
+
+#[test]
+fn plans_that_were_not_made_again_as_their_group_has_failed_are_made_later() {
+    let catalog = Arc::default();
+    let mut pair = Pair::new(&catalog);
+    assert!(lent(&mut pair, &catalog, "UTC").is_empty());
+    assert_eq!(asks(&mut pair, "create temp table t (n int)").len(), 1);
+    pair.answer(&completed("CREATE TABLE", b'I'));
+    let group = say().parse("", "begin isolation level nosuch").parse("", "select f()").bind("").execute().sync();
+    assert_eq!(pair.client(&group.0), Ok(RelayStep::Wait));
+    assert!(texts(&pair.sent()).contains(&"DISCARD PLANS".to_owned()));
+    pair.answer(&replies(b"EZI"));
+    let expected: Vec<&str> = OWN.into_iter().chain(["select f()"]).collect();
+    assert_eq!(asks(&mut pair, "select f()"), expected);
+}
+
+#[test]
+fn what_is_renamed_may_be_what_a_name_means() {
+    let catalog = Arc::default();
+    let mut pair = Pair::new(&catalog);
+    assert!(lent(&mut pair, &catalog, "UTC").is_empty());
+    let rename = "alter table nearer.other rename to t";
+    let group = say().parse("", rename).bind("").execute().parse("", "select f()").bind("").execute().sync();
+    assert_eq!(pair.client(&group.0), Ok(RelayStep::Wait));
+    assert_eq!(texts(&pair.sent()), [&[rename, "B", "E"], &OWN[..6], &["select f()", "B", "E", "S"]].concat());
+}
+
+#[test]
+fn begin_is_first_in_its_transaction_where_a_setting_is_reported_between_its_messages() {
+    for (text, is_put_in) in [("begin isolation level serializable", false), ("call p()", false), ("select f()", true)]
+    {
+        let catalog = Arc::default();
+        let mut pair = Pair::new(&catalog);
+        assert!(lent(&mut pair, &catalog, "UTC").is_empty());
+        let begun = [say().query("select sets()").0, say().parse("", text).bind("").0].concat();
+        assert_eq!(pair.client(&begun), Ok(RelayStep::Wait));
+        assert_eq!(texts(&pair.sent()), ["select sets()", text, "B"]);
+        pair.answer(&parameter_status("TimeZone", "Asia/Tokyo"));
+        assert_eq!(pair.client(&say().execute().sync().0), Ok(RelayStep::Wait));
+        let own = if is_put_in { &OWN[..6] } else { &[] };
+        assert_eq!(texts(&pair.sent()), [own, &["E", "S"]].concat());
     }
 }

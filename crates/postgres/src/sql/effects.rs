@@ -121,7 +121,9 @@ impl<'a> Reader<'a> {
         found.ends_block |= super::declared::ends_block(first, &mut rest());
         found.in_failed_block &= is(&["commit", "rollback", "end", "abort", "prepare"]);
         found.borrows_columns |= is(&["fetch", "execute"]);
-        found.creates |= first.is("create");
+        // What is renamed may be what a name in another text means from then on.
+        let renames = |token: Token<'_>| token.is("rename") || token.is("schema");
+        found.creates |= first.is("create") || first.is("alter") && rest().any(renames);
         found.deallocates |= is(&["deallocate", "discard"]);
         (self.before, self.done, self.explains) = (Some(first), 0, first.is("explain"));
         if is(&["set", "reset", "discard"]) {
@@ -279,6 +281,9 @@ mod tests {
             ("discard all", "settings deallocates"),
             ("discard temp", "settings deallocates"),
             ("create table t as select 1", "creates"),
+            ("alter table other rename to t", "creates"),
+            ("alter table other.t set schema nearer", "creates"),
+            ("alter table t add n int", ""),
             ("explain analyze create table t as select 1", "creates"),
             ("with q as (insert into t values (1) returning a) select * from q", ""),
             ("(select 1 as a into t)", "creates"),

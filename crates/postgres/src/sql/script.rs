@@ -33,8 +33,9 @@ pub fn script(sql: &str) -> Option<Vec<&str>> {
 
 /// Returns true if a statement is one to execute which nothing is planned, and which may have to come before everything
 /// that is: BEGIN, SET, SAVEPOINT and their like, or an empty one. Those for which the server takes no snapshot, as LOCK,
-/// are among them: what a transaction sees would be what was there before it had its locks. COMMIT and SET CONSTRAINTS are
-/// not, as they may execute triggers, but for SET CONSTRAINTS ... DEFERRED.
+/// are among them: what a transaction sees would be what was there before it had its locks. So are those that cannot be in
+/// a transaction, as VACUUM. COMMIT and SET CONSTRAINTS are not, as they may execute triggers, but for SET CONSTRAINTS ...
+/// DEFERRED.
 ///
 /// ```
 /// use headrace_postgres::sql::plans_nothing;
@@ -42,7 +43,7 @@ pub fn script(sql: &str) -> Option<Vec<&str>> {
 /// assert!(!plans_nothing("COMMIT") && !plans_nothing("SET CONSTRAINTS ALL IMMEDIATE"));
 /// ```
 pub fn plans_nothing(sql: &str) -> bool {
-    const WORDS: [&str; 15] = [
+    const WORDS: [&str; 18] = [
         "begin",
         "start",
         "set",
@@ -58,6 +59,9 @@ pub fn plans_nothing(sql: &str) -> bool {
         "notify",
         "checkpoint",
         "discard",
+        "vacuum",
+        "cluster",
+        "reindex",
     ];
     let mut lexer = Lexer::new(sql);
     let Some(first) = lexer.next() else { return true };
@@ -80,6 +84,49 @@ pub fn commits(sql: &str) -> bool {
     first.is("commit")
         || first.is("end")
         || (first.is("prepare") && lexer.next().is_some_and(|second| second.is("transaction")))
+}
+
+/// Returns true if a statement may execute functions after it has made something, or has changed a setting, itself: DO,
+/// what makes a table of the rows of a query, and `set_config()` beside other functions or a relation, which may be a view.
+///
+/// ```
+/// use headrace_postgres::sql::may_call_after_change;
+/// assert!(may_call_after_change("SELECT set_config('TimeZone', $1, true), f()"));
+/// assert!(may_call_after_change("CREATE TABLE t AS SELECT f()"));
+/// assert!(!may_call_after_change("SELECT set_config('TimeZone', $1, true), set_config('role', $2, true)"));
+/// assert!(!may_call_after_change("CREATE TABLE t (n int)"));
+/// ```
+pub fn may_call_after_change(sql: &str) -> bool {
+    const NOT_TABLES: [&str; 6] = ["view", "function", "procedure", "rule", "trigger", "schema"];
+    let mut lexer = Lexer::new(sql);
+    let Some(first) = lexer.next() else { return false };
+    if first.is("create") {
+        let defines = |token: &Token<'_>| NOT_TABLES.iter().any(|word| token.is(word));
+        return !lexer.clone().take(4).any(|token| defines(&token)) && lexer.any(|token| token.is("as"));
+    }
+    if ["set", "reset", "discard", "alter", "drop"].iter().any(|word| first.is(word)) {
+        return false;
+    }
+    let mut before = first;
+    let is_more = |token: Token<'_>, before: Token<'_>| {
+        let calls =
+            token.is_punctuation(b'(') && before.is_name() && !before.unquoted().eq_ignore_ascii_case("set_config");
+        calls || token.is("from") || token.is("into") || token.is("table")
+    };
+    first.is("do") || first.is("call") || lexer.any(|token| is_more(token, std::mem::replace(&mut before, token)))
+}
+
+/// Returns true if a statement is a query: one that is planned, and may follow others in any transaction.
+///
+/// ```
+/// use headrace_postgres::sql::is_query;
+/// assert!(is_query("WITH a AS (SELECT 1) SELECT 1") && is_query("(select 1)"));
+/// assert!(!is_query("BEGIN") && !is_query("CALL p()"));
+/// ```
+pub fn is_query(sql: &str) -> bool {
+    const WORDS: [&str; 9] = ["select", "with", "insert", "update", "delete", "merge", "values", "table", "execute"];
+    let first = Lexer::new(sql).find(|token| !token.is_punctuation(b'('));
+    first.is_some_and(|first| WORDS.iter().any(|word| first.is(word)))
 }
 
 /// Returns true if a text has no statement.

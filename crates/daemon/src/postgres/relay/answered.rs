@@ -341,6 +341,7 @@ impl Relay {
                     self.in_flight.altered(id);
                     server.stale.push(id);
                 }
+                Some(Expected::Restoring) => self.plans_are_not_discarded(server),
                 Some(Expected::Made(_, Some(change)) | Expected::Refused(_, change) | Expected::Query(change, _)) => {
                     self.client.names.skipped(&change)
                 }

@@ -7,6 +7,7 @@ use super::group::GroupEvent;
 use super::names::Change;
 use super::partial::Partial;
 use super::plans::OnPlans;
+use super::portals::Portal;
 use super::{Refused, Relay, RelayStep, ServerState, is_settable};
 use crate::limits::WHOLE_MESSAGE;
 use crate::postgres::statements::{always_follows, own};
@@ -14,7 +15,9 @@ use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{ReadBuffer, WriteBuffer};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{Target, frontend as client};
-use headrace_postgres::sql::{Facts, begins_block, facts, is_several, script, session_state_of, survives_discard};
+use headrace_postgres::sql::{
+    Facts, begins_block, facts, is_query, is_several, script, session_state_of, survives_discard,
+};
 
 /// What becomes of a message.
 enum Outcome {
@@ -111,6 +114,9 @@ impl Relay {
             return Ok(Outcome::Handled);
         }
         self.requests += usize::from(matches!(tag, client::SYNC | client::QUERY));
+        if self.in_flight.replies.is_empty() && self.group.is_complete() {
+            self.compare_plans(server);
+        }
         match tag {
             client::BIND => return self.bind_message(length, input, server, output),
             client::EXECUTE => return self.execute(length, input, server, output),
@@ -122,6 +128,7 @@ impl Relay {
                 if self.plans.are() {
                     self.check_plans(FUNCTION_CALL, server, output);
                 }
+                self.plans.are_unused = false;
                 return Ok(self.function_call(length, input, server));
             }
             client::FLUSH | client::COPY_DATA => self.to_server = Partial::pass_on(length),
@@ -191,13 +198,16 @@ impl Relay {
         if self.binding_waits(&names.1, statement) {
             return Ok(Outcome::AwaitsReplies);
         }
-        if let Some(reason) = statement.and_then(|statement| statement.facts.session_state) {
+        let planned = statement.filter(|statement| OnPlans::may_be_any(&statement.facts)).cloned();
+        if let Some(reason) = planned.as_ref().and_then(|statement| statement.facts.session_state) {
             self.may_leave(Some(reason));
+        }
+        if let Some(statement) = planned {
+            self.make_plans_within(&statement.text(), &statement.facts, server, output);
         }
         if self.plans.are() {
             let text = self.client.names.get(&names.1).map(|statement| statement.text().into_owned());
             let text = text.unwrap_or_default();
-            self.plans.has_nothing_before_bound = self.has_nothing_before(&text);
             self.check_plans(&text, server, output);
         }
         match self.check(&names.1, server, output) {
@@ -220,10 +230,16 @@ impl Relay {
         output: &mut WriteBuffer,
     ) -> Result<Outcome, Refused> {
         self.group.go(GroupEvent::Begun);
-        // It may be BEGIN, which has to be the first.
-        if self.plans.are() && !self.plans.has_nothing_before_bound {
-            self.check_plans(UNKNOWN_TEXT, server, output);
+        if self.plans.are() {
+            let Some(message) = input.unread().get(..length) else { return Ok(Outcome::Incomplete(length)) };
+            let (portal, _) = name_of(&message[5..]).ok_or_else(|| malformed("Execute"))?;
+            let text = self.bound_text(portal);
+            // The server may have reported a setting since Bind, and it may be BEGIN, or a CALL that commits.
+            if text.as_deref().is_none_or(is_query) {
+                self.check_plans(text.as_deref().unwrap_or(UNKNOWN_TEXT), server, output);
+            }
         }
+        self.plans.are_unused = false;
         if self.in_flight.awaited.is_empty() {
             self.expect(Expected::Execute);
             self.to_server = Partial::pass_on(length);
@@ -247,6 +263,17 @@ impl Relay {
             frontend::flush(output.tail());
         }
         Ok(Outcome::Handled)
+    }
+
+    /// The text that a portal has been bound from, if that is known.
+    fn bound_text(&self, name: &[u8]) -> Option<String> {
+        let is_meant = |portal: &&Portal| portal.name == name;
+        let sent = self.in_flight.replies.iter().filter_map(|expected| match expected {
+            Expected::Bind(portal) => Some(portal),
+            _ => None,
+        });
+        let portal = sent.filter(is_meant).last().or_else(|| self.in_flight.portals.get(name))?;
+        portal.statement.as_ref().map(|statement| statement.text().into_owned())
     }
 
     /// A message that is read as a whole.
@@ -280,10 +307,15 @@ impl Relay {
             let is_unclear = tag == client::QUERY && script(&text).is_none();
             self.check_plans(if is_unclear { UNKNOWN_TEXT } else { &text }, server, output);
         }
-        // What follows a Close in its group may be a CALL that commits, which nothing may precede in its transaction.
-        let begins_alone = !self.group.is_open() && server.is_idle() && self.in_flight.replies.is_empty();
-        if self.plans.are() && begins_alone && matches!(tag, client::CLOSE | client::DESCRIBE) {
-            self.check_plans(UNKNOWN_TEXT, server, output);
+        // What follows a Close in its group may be a CALL that commits, which nothing may precede in its transaction, or SET
+        // TRANSACTION: whether one is open is known when all is answered.
+        if self.plans.are() && !self.group.is_open() && matches!(tag, client::CLOSE | client::DESCRIBE) {
+            if self.in_flight.replies.are_owed() && !server.copies_in {
+                return Ok(Outcome::AwaitsReplies);
+            }
+            if server.is_idle() {
+                self.check_plans(UNKNOWN_TEXT, server, output);
+            }
         }
         if tag == client::PARSE && self.validates(input.unread(), body, server, output) {
             return Ok(Outcome::AwaitsReplies);
@@ -299,6 +331,9 @@ impl Relay {
                 // One that is known was read when it was made.
                 let statement = self.found.take().unwrap_or_else(|| own(rest));
                 self.note(&text_of(sql), &statement.facts, server)?;
+                if OnPlans::may_be_any(&statement.facts) {
+                    self.make_plans_within(&text_of(sql), &statement.facts, server, output);
+                }
                 self.parsed += 1;
                 self.parse(name, rest, statement, server, output);
             }
@@ -311,10 +346,19 @@ impl Relay {
         let body = &message[5..];
         let text = body.strip_suffix(b"\0").unwrap_or(body);
         let sql = text_of(text);
-        let facts = facts(&sql, always_follows);
+        let facts = facts_of(&sql);
         self.note(&sql, &facts, server)?;
         server.prepared.set_unnamed(None);
         let on_plans = OnPlans::of(&sql, &facts);
+        if on_plans != OnPlans::Nothing {
+            // Of a script that can be read in two ways it is not known where something may be put in.
+            match script(&sql).as_deref() {
+                Some([first, _, ..]) => self.make_plans_within(first, &facts_of(first), server, output),
+                Some(_) => self.make_plans_within(&sql, &facts, server, output),
+                None => self.make_plans_within(DO, &facts, server, output),
+            }
+        }
+        self.plans.are_unused = false;
         let needs_nothing = on_plans == OnPlans::Nothing && !self.plans.is_to_be_compared;
         let restored = match facts.effects.resets.is_empty() {
             true if needs_nothing || !is_several(&sql) => None,
@@ -395,6 +439,9 @@ impl Relay {
 /// Of a portal that is executed it is not known here which statement it has, nor what a text does that can be read in two ways.
 const UNKNOWN_TEXT: &str = "a portal";
 
+/// So is a text of which it is not known.
+const DO: &str = "do";
+
 /// A function of which nothing but its number is known.
 const FUNCTION_CALL: &str = "a FunctionCall";
 
@@ -409,6 +456,10 @@ const LARGE_OBJECTS: [u32; 20] =
 fn is_large_object(start: &[u8]) -> bool {
     let oid = start.get(5..FUNCTION_BYTES).and_then(|oid| oid.try_into().ok()).map(u32::from_be_bytes);
     oid.is_some_and(|oid| LARGE_OBJECTS.contains(&oid))
+}
+
+fn facts_of(sql: &str) -> Facts {
+    facts(sql, always_follows)
 }
 
 fn malformed(message: &str) -> Refused {

@@ -18,7 +18,8 @@ use headrace_core::{TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::Target;
 use headrace_postgres::sql::{
-    Facts, LASTING_BLOCK, commits, may_set_constants, only_sets_reported_constants, plans_nothing,
+    Facts, LASTING_BLOCK, commits, may_call_after_change, may_set_constants, only_sets_reported_constants,
+    plans_nothing,
 };
 use std::sync::Arc;
 
@@ -102,6 +103,16 @@ impl Plans {
         self.state == PlansState::Read && self.generation == generation && self.settings == *settings
     }
 
+    /// Returns true if something may have been made since they were.
+    pub(super) fn are_older_than(&self, generation: u64) -> bool {
+        self.state == PlansState::Read && self.generation != generation
+    }
+
+    /// Returns true if there may be any.
+    fn exist(&self) -> bool {
+        self.state != PlansState::Unread
+    }
+
     /// What they depend on may be another now.
     pub(super) fn may_have_changed(&mut self) {
         self.go(PlansEvent::Changed, PlansState::Mixed);
@@ -142,6 +153,16 @@ impl OnPlans {
             false => Self::Nothing,
         }
     }
+
+    /// Returns false if a text does nothing to them, whatever it is in particular.
+    pub(super) fn may_be_any(facts: &Facts) -> bool {
+        facts.effects.settings || facts.effects.creates || facts.session_state.is_some()
+    }
+
+    /// Returns true if a statement may change something, and use a plan after that.
+    pub(super) fn is_within(sql: &str, facts: &Facts) -> bool {
+        Self::of(sql, facts) != Self::Nothing && may_call_after_change(sql)
+    }
 }
 
 /// Whether the client's next message may need other plans than the session has.
@@ -155,8 +176,8 @@ pub struct PlansInDoubt {
     is_compared_later: bool,
     /// What is bound does this when it is executed.
     pub(super) bound: OnPlans,
-    /// Nothing is put in before what was bound last, while they were in doubt.
-    pub(super) has_nothing_before_bound: bool,
+    /// Since DISCARD PLANS nothing has come that may use one.
+    pub(super) are_unused: bool,
 }
 
 impl PlansInDoubt {
@@ -180,6 +201,31 @@ impl Relay {
     pub(super) fn plans_may_have_changed(&mut self, server: &mut ServerState) {
         server.plans.may_have_changed();
         self.plans.is_to_be_compared = true;
+    }
+
+    /// Another client may have made something to which names refer, while this one keeps the session.
+    pub(super) fn compare_plans(&mut self, server: &ServerState) {
+        self.plans.is_to_be_compared |= server.plans.are_older_than(self.catalog.generation());
+    }
+
+    /// A text follows, or what is bound, that may use plans after it has changed what they depend on: they are made in it.
+    pub(super) fn make_plans_within(
+        &mut self,
+        sql: &str,
+        facts: &Facts,
+        server: &mut ServerState,
+        output: &mut WriteBuffer,
+    ) {
+        if server.plans.exist() && !self.plans.are_unused && OnPlans::is_within(sql, facts) {
+            self.plans_may_have_changed(server);
+            self.check_plans(sql, server, output);
+        }
+    }
+
+    /// What the daemon has put into a group is skipped with the rest of it.
+    pub(super) fn plans_are_not_discarded(&mut self, server: &mut ServerState) {
+        self.plans.are_unused = false;
+        self.plans_may_have_changed(server);
     }
 
     /// A message follows that may use a plan: a text, or what is bound.
@@ -211,7 +257,7 @@ impl Relay {
             }
         }
         server.plans.discarded(&settings, generation);
-        self.plans.is_to_be_compared = false;
+        (self.plans.is_to_be_compared, self.plans.are_unused) = (false, true);
         if std::mem::take(&mut self.plans.is_unanswered) || self.client.settings.certain().is_none() {
             // By which settings they are made from now on is known later.
             server.plans.may_have_changed();

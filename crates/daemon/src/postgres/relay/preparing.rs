@@ -193,10 +193,7 @@ impl Relay {
 
     fn binds(&mut self, portal: &[u8], statement: &Arc<PreparedStatement>) {
         self.in_flight.awaited.retain(|(awaited, _)| awaited != portal);
-        if statement.facts.effects.settings
-            || statement.facts.effects.creates
-            || statement.facts.session_state.is_some()
-        {
+        if OnPlans::may_be_any(&statement.facts) {
             let what = OnPlans::of(&statement.text(), &statement.facts);
             self.plans.bound = self.plans.bound.max(what);
         }

@@ -86,10 +86,13 @@ impl Relay {
         let mut spliced = Spliced::new(statements);
         // What it begins with may have been left without: BEGIN, SET and their like.
         let mut in_doubt = self.plans.is_to_be_compared;
+        // A trigger of one before what is made at the end is fired after that, unless a block is open.
+        let (mut may_fire, mut fires_last) = (false, false);
         let (mut text, mut done, mut discards) = (String::new(), 0, 0);
         for Part { start, end, index, facts } in parts {
             let Some(index) = index else { continue };
             let statement = &sql[start..end];
+            in_doubt |= index > 0 && OnPlans::is_within(statement, &facts);
             if in_doubt && index > 0 && discards < RESETS && !plans_nothing(statement) {
                 text.push_str(&sql[done..start]);
                 done = start;
@@ -98,6 +101,9 @@ impl Relay {
                 text.push_str(&put_in);
                 (in_doubt, discards) = (false, discards + 1);
             }
+            let makes = facts.effects.creates && OnPlans::of(statement, &facts) == OnPlans::Changes;
+            fires_last = makes && may_fire;
+            may_fire |= !plans_nothing(statement) && !facts.effects.creates;
             in_doubt |= OnPlans::of(statement, &facts) != OnPlans::Nothing;
             for reset in &facts.effects.resets {
                 let restoring = self.client.settings.restoring(reset, server);
@@ -116,6 +122,11 @@ impl Relay {
             }
         }
         text.push_str(&sql[done..]);
+        if fires_last {
+            let put_in = format!("\n;{DISCARD_PLANS}");
+            spliced.put_in(statements - 1, 1, sql.chars().count(), put_in.len());
+            text.push_str(&put_in);
+        }
         spliced.has_any().then_some((text, spliced))
     }
 
