@@ -112,8 +112,8 @@ def test_reconnect_replaces_connections_when_they_come_back(daemon: Daemon) -> N
 def test_kill_ends_clients_and_what_runs_for_them(daemon: Daemon) -> None:
     running, idle, waiting = (Client.local(daemon.socket, user="anyone", database="one") for _ in range(3))
     with client(daemon, "two") as other:
-        running.send(query("begin") + query("select pg_sleep(600)"))
-        until(lambda: database(daemon, "one")["open"] == 1)
+        running.ask(query("begin"))
+        running.send(query("select pg_sleep(600)"))
         waiting.send(query("select 1"))
         until(lambda: database(daemon, "one")["waiting"] == 1)
         assert order(daemon, "kill", "one") == 0
