@@ -183,6 +183,22 @@ def test_block_that_makes_a_table_and_uses_it(connect: Connect, make: str, end: 
     assert_private(client)
 
 
+@pytest.mark.parametrize(
+    "before", ["listen a", "prepare p as select 1", "set app.x to 1", "select pg_advisory_lock(1)"]
+)
+@pytest.mark.parametrize("used", ["in it", "behind it"])
+def test_block_that_makes_a_table_behind_what_leaves_something_else(connect: Connect, before: str, used: str) -> None:
+    block, put = "do 'begin create temp table tt (n text); %send'", "perform put(''private''); "
+    nothing = ""
+    asked, count = {
+        "in it": (query(f"{before}; {block % put}"), 1),
+        "behind it": (query(f"{before}; {block % nothing}") + query("select put('private')"), 2),
+    }[used]
+    client = connect()
+    assert sqlstates(client.ask(asked, count)) == []
+    assert_private(client)
+
+
 def test_client_that_keeps_its_session_has_what_others_make(daemon: Daemon) -> None:
     with headrace.connect(daemon.server.url, autocommit=True) as admin, ExitStack() as stack:
 

@@ -291,6 +291,17 @@ fn plans_are_made_within_what_uses_them_after_it_has_changed_something() {
 }
 
 #[test]
+fn block_behind_a_statement_that_leaves_something_has_plans_made_within() {
+    let catalog = Arc::default();
+    for before in ["listen a; ", "prepare p as select 1; ", "set app.x to 1; ", "select pg_advisory_lock(1); "] {
+        let mut pair = Pair::new(&catalog);
+        assert!(lent(&mut pair, &catalog, "UTC").is_empty());
+        let sent = asks(&mut pair, &format!("{before}do 'begin create temp table t (n int); perform f(); end'"));
+        assert!(sent[0].contains("DISCARD PLANS;"), "{sent:?}");
+    }
+}
+
+#[test]
 fn triggers_that_are_fired_at_the_end_of_a_text_have_the_plans_of_then() {
     let catalog = Arc::default();
     for (text, expected) in [

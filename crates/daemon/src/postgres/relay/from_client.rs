@@ -349,7 +349,7 @@ impl Relay {
         let facts = facts_of(&sql);
         self.note(&sql, &facts, server)?;
         server.prepared.set_unnamed(None);
-        let on_plans = OnPlans::of(&sql, &facts);
+        let on_plans = OnPlans::of_script(&sql, &facts);
         if on_plans != OnPlans::Nothing {
             // Of a script that can be read in two ways it is not known where something may be put in.
             match script(&sql).as_deref() {

@@ -13,13 +13,14 @@
 
 use super::expected::Expected;
 use super::{Relay, ServerState};
+use crate::postgres::statements::always_follows;
 use headrace_core::transitions::Transitions;
 use headrace_core::{TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::Target;
 use headrace_postgres::sql::{
-    Facts, LASTING_BLOCK, commits, may_call_after_change, may_set_constants, only_sets_reported_constants,
-    plans_nothing,
+    Facts, LASTING_BLOCK, commits, facts, is_several, may_call_after_change, may_set_constants,
+    only_sets_reported_constants, plans_nothing, script,
 };
 use std::sync::Arc;
 
@@ -151,6 +152,22 @@ impl OnPlans {
             true if only_sets_reported_constants(sql) => Self::Reported,
             true => Self::Changes,
             false => Self::Nothing,
+        }
+    }
+
+    /// The same of a text that may be a script: what its first statement leaves hides what a DO in it does.
+    pub(super) fn of_script(sql: &str, of_text: &Facts) -> Self {
+        let found = Self::of(sql, of_text);
+        let may_hide = of_text.session_state.is_some() && is_several(sql);
+        if found != Self::Nothing || !may_hide {
+            return found;
+        }
+        match script(sql) {
+            Some(parts) => {
+                let of_part = |part: &&str| Self::of(part, &facts(part, always_follows));
+                parts.iter().map(of_part).max().unwrap_or_default()
+            }
+            None => Self::Changes,
         }
     }
 
