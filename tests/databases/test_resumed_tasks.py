@@ -318,6 +318,43 @@ def test_what_ends_the_loop_leaves_the_connection_usable(
     run(conn.close())
 
 
+def test_an_interrupt_before_a_task_is_resumed_loses_neither(
+    any_db: Database, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    current = asyncio.current_task
+    is_due = False
+
+    def interrupted(loop: Any = None) -> Any:
+        # Where a signal is handled on CPython 3.11, of which this is a function in Python.
+        nonlocal is_due
+        if is_due and current(loop) is None:
+            is_due = False
+            raise KeyboardInterrupt
+        return current(loop)
+
+    async def statement() -> Any:
+        nonlocal is_due
+        async with await any_db.aconnect(autocommit=True) as conn:
+            await conn.fetchval(any_db.one)
+            is_due = True
+            assert await conn.fetchval(any_db.one) == 1
+            await in_step(conn, any_db)
+            return "resumed"
+
+    async def both() -> Any:
+        return await asyncio.wait_for(task, SOON)
+
+    monkeypatch.setattr(asyncio, "current_task", interrupted)
+
+    async def begun() -> Any:
+        return asyncio.ensure_future(statement())
+
+    task = run(begun())
+    with pytest.raises(KeyboardInterrupt):
+        run(both())
+    assert run(both()) == "resumed"
+
+
 def test_a_resumed_task_may_close_its_connection(any_db: Database, run: Run) -> None:
     async def closed() -> None:
         for _ in range(3):
