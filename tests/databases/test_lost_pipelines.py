@@ -1,4 +1,5 @@
-"""A pipeline whose connection is lost is reported by its error alone: asyncio logs nothing of its statements."""
+"""A pipeline whose connection is lost is reported by its error alone, which says that statements may have been
+executed: asyncio logs nothing of them."""
 
 from __future__ import annotations
 
@@ -9,8 +10,9 @@ from typing import Any
 
 import pytest
 
+import headrace
 import headrace.aio
-from cutting import BEFORE, Cutting
+from cutting import AFTER, BEFORE, Cutting
 from headrace import errors
 from servers import Database
 
@@ -38,3 +40,18 @@ async def test_a_lost_pipeline_is_reported_once(any_db: Database) -> None:
     gc.collect()
     await asyncio.sleep(0)
     assert logged == []
+
+
+def test_the_error_of_a_statement_that_was_not_sent_tells_of_those_that_were(any_db: Database) -> None:
+    if any_db.kind == "cubrid":
+        return  # It resumes its session in another connection.
+    found = re.search(r":(\d+)/", any_db.url)
+    assert found is not None
+    with Cutting(int(found[1]), AFTER) as way:
+        conn = headrace.connect(any_db.url.replace(f":{found[1]}/", f":{way.port}/", 1), autocommit=True)
+        conn.execute("select 1")
+        way.arm(1)
+        with pytest.raises(errors.ConnectionClosed, match="unknown whether"), conn.pipeline():
+            for _ in range(100_000):
+                conn.execute("select 1")
+        conn.close()

@@ -438,7 +438,12 @@ class BlockingConnection(BlockingArrowQueries[R]):
                 # and neither has it gone back to its pool, nor is this the child of a fork
                 here = self._core is core and not core.is_inherited()
                 if here and isinstance(error, Exception) and not isinstance(error, TimeoutError):
-                    self._drain(mine, cursors, True, timeout)
+                    lost = self._drain(mine, cursors, True, timeout)
+                    both_lost = isinstance(error, errors.ConnectionClosed) and isinstance(lost, errors.ConnectionClosed)
+                    # The error of another connection has nothing to do with it.
+                    if both_lost and str(lost).partition(";")[0] in str(error):
+                        # Its statement was not sent, but those in flight may have been executed.
+                        error.args = (str(lost),)
                 else:
                     self._give_up(mine, cursors)
                 ended = True
@@ -470,9 +475,9 @@ class BlockingConnection(BlockingArrowQueries[R]):
 
     def _drain(
         self, pipeline: Pipelined, cursors: deque[BlockingCursor[Any]], quiet: bool, timeout: float | None
-    ) -> None:
-        """Takes the results of a pipeline; raises the first error among them, unless it is to be ``quiet``. On a closed
-        connection each has one."""
+    ) -> BaseException | None:
+        """Takes the results of a pipeline; raises the first error among them, or returns it if it is to be ``quiet``.
+        On a closed connection each has one."""
         core, limit = self._core, until(timeout)
         end = core.ask_for_answers(pipeline)
         first: BaseException | None = None
@@ -501,6 +506,7 @@ class BlockingConnection(BlockingArrowQueries[R]):
             core.notices()
         if first is not None and not quiet:
             raise first
+        return first
 
     @property
     def autocommit(self) -> bool:
