@@ -105,7 +105,10 @@ impl<H: CasHandler> Machine<H> {
     pub(super) fn check_resumed(&mut self, connected: &Connected) -> Result<(), Fatal> {
         let Some(Resuming { session, process_id, .. }) = self.resuming.take() else { return Ok(()) };
         self.resumed += 1;
-        let reason = if session != connected.session {
+        let reason = if session != connected.session && process_id.is_some() {
+            "the server has ended the session while its connection was lost, and it is unknown whether the statement that \
+             was in flight was executed"
+        } else if session != connected.session {
             "the server has ended the session while its connection was lost"
         } else if process_id.is_some_and(|process_id| process_id != connected.process_id) {
             "the connection was lost, and it is unknown whether the statement that was in flight was executed: the \

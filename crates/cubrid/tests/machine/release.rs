@@ -167,6 +167,14 @@ fn a_session_that_the_server_has_ended_is_not_resumed() {
     session.execute(INSERT, vec![V::Int(2)]);
     let lost = session.feed(&whole).unwrap_err();
     assert!(lost.message.contains("ended the session"), "{}", lost.message);
+    assert!(!lost.message.contains("unknown whether"), "{}", lost.message);
+    session = start_known();
+    session.execute(INSERT, vec![V::Int(2)]);
+    session.sent();
+    assert!(lose(&mut session));
+    let lost = session.feed(&whole).unwrap_err();
+    assert!(lost.message.contains("ended the session"), "{}", lost.message);
+    assert!(lost.message.contains("unknown whether"), "{}", lost.message);
 }
 
 #[test]
