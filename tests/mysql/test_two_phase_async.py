@@ -191,9 +191,12 @@ async def test_a_cancelled_tpc_begin_leaves_a_usable_connection(my_url: str, tab
             task = asyncio.create_task(conn.tpc_begin("cancelled"))
             for _ in range(turns):
                 await asyncio.sleep(0)
-            task.cancel()
-            with pytest.raises(asyncio.CancelledError):
-                await task
+            if task.cancel():
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+            else:
+                # The server has answered before.
+                await conn.tpc_rollback()
             await conn.execute(INSERT, (turns,))
             await conn.commit()
         await conn.tpc_begin("again")

@@ -183,6 +183,7 @@ async def test_a_copied_query_without_columns_on_a_loop(postgres: Database, answ
 
 
 def test_rows_without_columns_are_an_error() -> None:
-    cursor = CursorBase[Any](SimpleNamespace(), dict_row)
+    core = SimpleNamespace(tuples=None, row_maker=None)
+    cursor = CursorBase[Any](SimpleNamespace(_core=core), dict_row)
     with pytest.raises(errors.OperationalError, match="without describing its columns"):
         cursor._set(SimpleNamespace(rows=[(1,)], columns=None))  # type: ignore[arg-type]
