@@ -228,7 +228,7 @@ pub fn own(body: &[u8]) -> Arc<PreparedStatement> {
 
 fn make(body: &[u8], settings: Option<Arc<str>>, made: Instant) -> PreparedStatement {
     let id = NUMBERS.fetch_add(1, Ordering::Relaxed);
-    let facts = facts(&text_of(body), always_follows);
+    let facts = facts_of(&text_of(body));
     PreparedStatement {
         body: body.into(),
         facts,
@@ -241,8 +241,13 @@ fn make(body: &[u8], settings: Option<Arc<str>>, made: Instant) -> PreparedState
     }
 }
 
+/// What is known of a client's text.
+pub fn facts_of(sql: &str) -> Facts {
+    facts(sql, always_follows)
+}
+
 /// Returns true if a setting follows its client whichever server it is lent a connection of: every server reports it.
-pub fn always_follows(name: &str) -> bool {
+fn always_follows(name: &str) -> bool {
     is_settable(name) && name != "search_path" && name != "default_transaction_read_only"
 }
 

@@ -289,26 +289,17 @@ impl Wire {
     /// Resumes the task whose request a read has answered: at once, if that is the loop's own call and no task runs.
     fn wake_up(&self, py: Python<'_>, wake_up: WakeUp) -> PyResult<()> {
         let Some(own) = &self.event_loop else { return Ok(()) };
-        let error = if own.thread.load(Ordering::Relaxed) == super::thread_number() {
-            // A function of Python's on CPython 3.11: a signal may be handled in it, and its handler may raise.
-            match own.current.call1(py, (&own.event_loop,)) {
-                Ok(current) if current.is_none(py) => match wake_up.call(py) {
-                    Ok(()) => return Ok(()),
-                    Err(error) => error,
-                },
-                Ok(_) => {
-                    wake_up.schedule(py);
-                    return Ok(());
-                }
-                Err(error) => {
-                    wake_up.schedule(py);
-                    error
-                }
+        let is_here = own.thread.load(Ordering::Relaxed) == super::thread_number();
+        // A function of Python's on CPython 3.11: a signal may be handled in it, and its handler may raise.
+        let current = is_here.then(|| own.current.call1(py, (&own.event_loop,))).transpose();
+        let outcome = match current {
+            Ok(Some(current)) if current.is_none(py) => wake_up.call(py),
+            current => {
+                wake_up.schedule(py);
+                current.map(drop)
             }
-        } else {
-            wake_up.schedule(py);
-            return Ok(());
         };
+        let Err(error) = outcome else { return Ok(()) };
         if !own.reads_on {
             // asyncio's transports pass on what ends the loop.
             return Err(error);

@@ -10,14 +10,12 @@ use super::plans::OnPlans;
 use super::portals::Portal;
 use super::{Refused, Relay, RelayStep, ServerState, is_settable};
 use crate::limits::WHOLE_MESSAGE;
-use crate::postgres::statements::{always_follows, own};
+use crate::postgres::statements::{facts_of, own};
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{ReadBuffer, WriteBuffer};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{Target, frontend as client};
-use headrace_postgres::sql::{
-    Facts, begins_block, facts, is_query, is_several, script, session_state_of, survives_discard,
-};
+use headrace_postgres::sql::{Facts, begins_block, is_query, is_several, script, session_state_of, survives_discard};
 
 /// What becomes of a message.
 enum Outcome {
@@ -456,10 +454,6 @@ const LARGE_OBJECTS: [u32; 20] =
 fn is_large_object(start: &[u8]) -> bool {
     let oid = start.get(5..FUNCTION_BYTES).and_then(|oid| oid.try_into().ok()).map(u32::from_be_bytes);
     oid.is_some_and(|oid| LARGE_OBJECTS.contains(&oid))
-}
-
-fn facts_of(sql: &str) -> Facts {
-    facts(sql, always_follows)
 }
 
 fn malformed(message: &str) -> Refused {

@@ -13,14 +13,14 @@
 
 use super::expected::Expected;
 use super::{Relay, ServerState};
-use crate::postgres::statements::always_follows;
+use crate::postgres::statements::facts_of;
 use headrace_core::transitions::Transitions;
 use headrace_core::{TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::Target;
 use headrace_postgres::sql::{
-    Facts, LASTING_BLOCK, commits, facts, is_several, may_call_after_change, may_set_constants,
-    only_sets_reported_constants, plans_nothing, script,
+    Facts, LASTING_BLOCK, commits, is_several, may_call_after_change, may_set_constants, only_sets_reported_constants,
+    plans_nothing, script,
 };
 use std::sync::Arc;
 
@@ -164,7 +164,7 @@ impl OnPlans {
         }
         match script(sql) {
             Some(parts) => {
-                let of_part = |part: &&str| Self::of(part, &facts(part, always_follows));
+                let of_part = |part: &&str| Self::of(part, &facts_of(part));
                 parts.iter().map(of_part).max().unwrap_or_default()
             }
             None => Self::Changes,

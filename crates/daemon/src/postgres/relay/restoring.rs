@@ -6,10 +6,10 @@ use super::settings::is_settable;
 use super::spliced::Spliced;
 use super::{Relay, ServerState};
 use crate::limits::RESETS;
-use crate::postgres::statements::always_follows;
+use crate::postgres::statements::facts_of;
 use headrace_core::{TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::frontend;
-use headrace_postgres::sql::{Facts, Reset, TEMPORARY_TABLE, facts, is_empty, plans_nothing, script};
+use headrace_postgres::sql::{Facts, Reset, TEMPORARY_TABLE, is_empty, plans_nothing, script};
 
 /// Why a client keeps its connection that may have the session's own settings.
 const UNCLEAR_RESET: &str = "a RESET in a text that can be read in two ways, or many of them";
@@ -176,7 +176,7 @@ fn parts(sql: &str) -> Option<Vec<Part>> {
     let (mut parts, mut start, mut count, mut resets) = (Vec::new(), 0, 0, 0);
     for statement in script(sql)? {
         let end = start + statement.len();
-        let facts = facts(statement, always_follows);
+        let facts = facts_of(statement);
         resets += facts.effects.resets.len();
         if resets > RESETS {
             return None;
