@@ -16,6 +16,7 @@ from headrace.sqlalchemy import cubrid as cub
 from .conftest import Engines
 
 META = sa.MetaData()
+SEOUL = datetime.datetime(2024, 2, 3, 4, 5, 6, 7_000, tzinfo=datetime.timezone(datetime.timedelta(hours=9)))
 AUTHORS = sa.Table(
     "alchemy_authors",
     META,
@@ -238,6 +239,7 @@ def test_changes_read_other_tables(tables: Engines) -> None:
         (sa.literal(datetime.time(1, 2, 3), literal_execute=True), datetime.time(1, 2, 3)),
         (sa.literal(datetime.datetime(12, 2, 3, 4, 5, 6), literal_execute=True), datetime.datetime(12, 2, 3, 4, 5, 6)),
         (sa.literal(datetime.datetime(2024, 2, 3, 4), sa.Date, literal_execute=True), datetime.date(2024, 2, 3)),
+        (sa.literal(SEOUL, sa.DateTime(timezone=True), literal_execute=True), SEOUL),
     ],
     ids=str,
 )

@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import re
 from collections.abc import Callable
@@ -84,7 +85,11 @@ class _DateTime(sqltypes.DateTime):
         def literal(value: Any) -> str:
             if not self.timezone:
                 return f"DATETIME'{clock(value).isoformat(' ', 'milliseconds')}'"
-            return f"DATETIMETZ'{value.isoformat(' ', 'milliseconds')}'"
+            if value.utcoffset() is None:
+                return f"DATETIMETZ'{value.isoformat(' ', 'milliseconds')}'"
+            # Before a zone there has to be a blank: without it the server reads the time, and not the zone.
+            instant = value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
+            return f"DATETIMETZ'{instant.isoformat(' ', 'milliseconds')} +00:00'"
 
         return literal
 
