@@ -16,9 +16,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 from urllib.parse import quote
 
-from ._shared import daemon
 from .defaults import PORT
 from .errors import Error
+from .postgres import headraced
 
 _PLAIN = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 STOP_SECONDS = 60
@@ -80,7 +80,7 @@ def ask(folder: str, method: str, path: str) -> tuple[int, str]:
 def main(arguments: Sequence[str]) -> int:
     """The command; returns its exit code: 3 if no daemon runs, as init scripts have it."""
     options = _parser().parse_args(arguments)
-    folder = options.folder or daemon.folder()
+    folder = options.folder or headraced.folder()
     try:
         if options.command == "start":
             return _start(folder, options)
@@ -137,11 +137,11 @@ def _parser() -> argparse.ArgumentParser:
 
 def _start(folder: str, options: argparse.Namespace) -> int:
     config = options.config and os.path.abspath(options.config)
-    if daemon.start(folder, config):
+    if headraced.start(folder, config):
         print(f"headraced serves {folder}")
         return 0
     print(f"headraced was serving already: {folder}")
-    running, installed = json.loads(ask(folder, "GET", "/status")[1])["version"], daemon.program_version()
+    running, installed = json.loads(ask(folder, "GET", "/status")[1])["version"], headraced.program_version()
     if running == installed:
         return 0
     print(f"its version is {running}, and {installed} is installed")
@@ -158,7 +158,7 @@ def _restart(folder: str, options: argparse.Namespace) -> int:
     # One that a client has started goes on ending by itself, unless it is given a configuration.
     if before.get("on_demand", True) and not config:
         own.append("--on-demand")
-    daemon.restart(folder, own)
+    headraced.restart(folder, own)
     now = json.loads(ask(folder, "GET", "/status")[1])
     print(f"headraced {now['version']}, process {now['pid']}, serves {folder}")
     if before:

@@ -25,7 +25,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.pandas.types import from_arrow_type, to_arrow_schema
 from pyspark.sql.types import StructField, StructType
 
-from ._shared.plain_arrow import as_plain, plain_type
+from ._plain_arrow import as_plain, plain_type
 from .partitioning import Partition, PartitionPlan, Url, partitions
 from .partitioning import read as read_partition
 from .writing import PartitionedWrite, Written, partitioned_write

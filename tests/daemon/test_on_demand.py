@@ -21,9 +21,9 @@ import headrace
 import headrace.aio
 from headrace import _command
 from headrace._daemon import ask
-from headrace._shared import daemon as on_demand
-from headrace._shared.daemon import find_program
 from headrace.defaults import DAEMON_STARTS
+from headrace.postgres import headraced as on_demand
+from headrace.postgres.headraced import find_program
 from headrace.testing import PostgresServer, postgres
 from long import times
 from waiting import until
@@ -77,8 +77,7 @@ async def test_asyncio_starts_it_and_the_environment_asks_for_it(
 AT_ONCE = """
 import os, socket, struct, sys
 import headrace
-from headrace._shared import daemon
-from headrace.postgres import through
+from headrace.postgres import headraced, through
 
 ready, go = os.pipe(), os.pipe()
 processes = []

@@ -9,7 +9,7 @@ import pytest
 
 import headrace
 from headrace._shared.databases import DATABASES
-from headrace._shared.settings import can_be_looked_up
+from headrace.postgres.settings import can_be_looked_up
 
 HEAVY = (
     "asyncio",

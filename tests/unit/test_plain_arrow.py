@@ -10,7 +10,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from headrace._shared.plain_arrow import as_plain, plain_type
+from headrace._plain_arrow import as_plain, plain_type
 from headrace.errors import NotSupportedError
 
 KEY = uuid.UUID(int=7)

@@ -14,8 +14,6 @@ from .redact import MASK, SECRETS
 from .url import shown
 
 T = TypeVar("T")
-LABEL_BYTES: Final = 63
-"""Bytes of a part of a host's name at most (RFC 1035, 2.3.4)."""
 
 
 def shuffled(places: Iterable[T]) -> list[T]:
@@ -46,19 +44,6 @@ def unknown(name: str, near: str, *, origin: str = "", before: str | None = None
             else "malformed connection string: a name of a setting is letters, digits and underscores"
         )
     return ProgrammingError(f"unknown connection setting {name!r}{origin}{near}")
-
-
-def can_be_looked_up(host: str) -> bool:
-    """Returns true if a host is a name with labels as IDNA has them. A name in ASCII is not encoded for that: Python
-    would import the tables for other letters."""
-    if host.isascii():
-        *labels, last = host.split(".")
-        return all(0 < len(label) <= LABEL_BYTES for label in labels) and len(last) <= LABEL_BYTES
-    try:
-        host.encode("idna")
-    except UnicodeError:
-        return False
-    return True
 
 
 def port_number(text: str, origin: str = "") -> int:

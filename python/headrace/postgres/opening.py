@@ -94,7 +94,7 @@ def connect(
 
 def _through_daemon(options: ConnectOptions) -> ConnectionCore:
     """Connects to headraced, which is started if it does not run, or has ended at this moment."""
-    from .._shared import daemon
+    from . import headraced
     from .through import through
 
     changed = through(options)
@@ -102,15 +102,15 @@ def _through_daemon(options: ConnectOptions) -> ConnectionCore:
     starts, core = 0, None
     while core is None:
         try:
-            core = _connect(changed) if starts or daemon.check_folder(folder) else None
+            core = _connect(changed) if starts or headraced.check_folder(folder) else None
         except errors.OperationalError as error:
-            if not daemon.is_missing(error) or starts == DAEMON_STARTS:
+            if not headraced.is_missing(error) or starts == DAEMON_STARTS:
                 raise
         if core is None:
             starts += 1
-            daemon.start(folder)
+            headraced.start(folder)
     try:
-        daemon.check_peer(core.wire.fileno())
+        headraced.check_peer(core.wire.fileno())
     except BaseException:
         core.wire.close()
         raise

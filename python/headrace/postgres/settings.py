@@ -19,13 +19,16 @@ from .. import defaults
 from .._shared.arguments import checked_text
 from .._shared.known import KnownSettings, ReusableOptions
 from .._shared.redact import redact
-from .._shared.settings import Settings, can_be_looked_up, nearest, port_number, unknown
+from .._shared.settings import Settings, nearest, port_number, unknown
 from ..errors import NotSupportedError, ProgrammingError
 from .parse import ALIASES, canonical, parse_text
 from .passfile import find_password
 from .service import read_service
 
 __all__ = ["ALIASES", "KEYWORDS", "ConnectOptions", "Host", "Password", "connect_options", "parse_conninfo", "redact"]
+
+LABEL_BYTES: Final = 63
+"""Bytes of a part of a host's name at most (RFC 1035, 2.3.4)."""
 
 Password = str | Callable[[], "str | Awaitable[str]"]
 
@@ -467,6 +470,19 @@ def _check_address(address: str, origin: str) -> None:
         ipaddress.ip_address(address)
     except ValueError:
         raise ProgrammingError(f"hostaddr {address!r}{origin} is not an IP address; give a name as host") from None
+
+
+def can_be_looked_up(host: str) -> bool:
+    """Returns true if a host is a name with labels as IDNA has them. A name in ASCII is not encoded for that: Python
+    would import the tables for other letters."""
+    if host.isascii():
+        *labels, last = host.split(".")
+        return all(0 < len(label) <= LABEL_BYTES for label in labels) and len(last) <= LABEL_BYTES
+    try:
+        host.encode("idna")
+    except UnicodeError:
+        return False
+    return True
 
 
 def _check_host(name: str, origin: str) -> None:

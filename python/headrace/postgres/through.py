@@ -5,9 +5,9 @@ from __future__ import annotations
 import dataclasses
 import json
 
-from .._shared import daemon
 from ..defaults import PORT
 from ..errors import NotSupportedError
+from . import headraced
 from .attempts import wire_options
 from .settings import ConnectOptions, Host
 
@@ -28,7 +28,7 @@ def known(options: ConnectOptions, *, asks: bool) -> ConnectOptions:
     """The settings without a password, made once for those that they are made of."""
     made: dict[bool, ConnectOptions] = options.__dict__.setdefault("through_daemon", {})
     found = made.get(asks)
-    if found is None or found.hosts[0].host != daemon.folder():
+    if found is None or found.hosts[0].host != headraced.folder():
         found = made[asks] = _made(options, asks)
     return found
 
@@ -40,7 +40,7 @@ def _made(options: ConnectOptions, asks: bool) -> ConnectOptions:
     text = "".join(f"{name} = {json.dumps(value)}\n" for name, value in target.items())
     return dataclasses.replace(
         options,
-        hosts=(Host(daemon.folder(), None, PORT),),
+        hosts=(Host(headraced.folder(), None, PORT),),
         password=None,
         session=(*options.session, (TARGET, text)),
         sslmode="disable",

@@ -12,7 +12,6 @@ import functools
 import inspect
 import socket
 import threading
-import weakref
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
@@ -31,7 +30,6 @@ from ..._shared.opening import (
 )
 from ...errors import Error, OperationalError
 from .transport import open_transport
-from .watch import Watch
 from .within import within
 
 P = ParamSpec("P")
@@ -118,32 +116,6 @@ async def exchange(request: MessageRequest) -> None:
     finally:
         writer.close()
     request.answered(answer)
-
-
-def reconnects(wire: Wire, options: dict[str, Any], timeout: float | None, watch: Watch | None) -> None:
-    """Has the running loop connect ``wire`` again where its session goes on after the connection was lost. ``watch`` is
-    what looks at it."""
-    loop = asyncio.get_running_loop()
-    me = weakref.ref(wire)
-    watching = None if watch is None else weakref.ref(watch)
-    tasks: set[asyncio.Task[None]] = set()
-
-    async def again(wire: Wire, port: int) -> None:
-        try:
-            transport = await within(timeout, open_transport(loop, wire, {"tcp": (options["tcp"][0], port)}))
-            if watching is not None and (watch := watching()) is not None:
-                watch.transport = transport
-        except (Error, TimeoutError) as error:
-            wire.give_up(f"the connection was lost, and cannot be made again: {error or 'it takes too long'}")
-
-    def begin(port: int) -> None:
-        wire = me()
-        if wire is not None:
-            task = loop.create_task(again(wire, port))
-            tasks.add(task)
-            task.add_done_callback(tasks.discard)
-
-    wire.on_reconnect(begin)
 
 
 async def await_session(wire: Wire) -> asyncio.BaseTransport | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
+import weakref
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar, overload
 
@@ -15,8 +16,10 @@ from ...cubrid.core import CubridCore
 from ...cubrid.settings import ConnectOptions, is_refusal, known, unreachable
 from ...errors import ConnectionTimeout
 from ...rows import Row, RowFactory, tuple_row
-from .._shared.opening import Opening, open_wire, opening, password_of, reconnects, resolve
-from .._shared.watch import watch_over
+from .._shared.opening import Opening, open_wire, opening, password_of, resolve
+from .._shared.transport import open_transport
+from .._shared.watch import Watch, watch_over
+from .._shared.within import within
 from .connection import AsyncConnection
 
 T = TypeVar("T")
@@ -136,3 +139,31 @@ async def _connect(options: ConnectOptions) -> CubridCore:
         # A part of the time was what is named.
         raise overdue(timeout) from None
     raise no_connection(failures)
+
+
+def reconnects(
+    wire: CubridWire, options: dict[str, Any], timeout: float | None, watch: Watch | None
+) -> None:  # asyncio only
+    """Has the running loop connect ``wire`` again where its session goes on after the connection was lost. ``watch`` is
+    what looks at it."""
+    loop = asyncio.get_running_loop()
+    me = weakref.ref(wire)
+    watching = None if watch is None else weakref.ref(watch)
+    tasks: set[asyncio.Task[None]] = set()
+
+    async def again(wire: CubridWire, port: int) -> None:
+        try:
+            transport = await within(timeout, open_transport(loop, wire, {"tcp": (options["tcp"][0], port)}))
+            if watching is not None and (watch := watching()) is not None:
+                watch.transport = transport
+        except (errors.Error, TimeoutError) as error:
+            wire.give_up(f"the connection was lost, and cannot be made again: {error or 'it takes too long'}")
+
+    def begin(port: int) -> None:
+        wire = me()
+        if wire is not None:
+            task = loop.create_task(again(wire, port))
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+
+    wire.on_reconnect(begin)

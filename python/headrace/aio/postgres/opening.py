@@ -94,7 +94,7 @@ async def connect(
 
 async def _through_daemon(options: ConnectOptions) -> ConnectionCore:
     """Connects to headraced, which is started if it does not run, or has ended at this moment."""
-    from ..._shared import daemon
+    from ...postgres import headraced
     from ...postgres.through import through
 
     changed = through(options)
@@ -102,15 +102,15 @@ async def _through_daemon(options: ConnectOptions) -> ConnectionCore:
     starts, core = 0, None
     while core is None:
         try:
-            core = await _connect(changed) if starts or daemon.check_folder(folder) else None
+            core = await _connect(changed) if starts or headraced.check_folder(folder) else None
         except errors.OperationalError as error:
-            if not daemon.is_missing(error) or starts == DAEMON_STARTS:
+            if not headraced.is_missing(error) or starts == DAEMON_STARTS:
                 raise
         if core is None:
             starts += 1
-            await asyncio.to_thread(daemon.start, folder)  # blocking: daemon.start(folder)
+            await asyncio.to_thread(headraced.start, folder)  # blocking: headraced.start(folder)
     try:
-        daemon.check_peer(core.wire.fileno())
+        headraced.check_peer(core.wire.fileno())
     except BaseException:
         core.wire.close()
         raise

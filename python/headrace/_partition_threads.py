@@ -7,9 +7,9 @@ import time
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
 
-from .. import defaults
-from .._native import ArrowBatch
-from .partition import PartitionStream
+from . import defaults
+from ._native import ArrowBatch
+from ._shared.partition import PartitionStream
 
 
 class _Ahead:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 import pyarrow
 
-from ..errors import NotSupportedError
+from .errors import NotSupportedError
 
 _DIGITS: Final = 38
 """Digits of a decimal number that engines such as Spark have."""
