@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-import operator
 import threading
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Mapping, Sequence
@@ -117,19 +116,12 @@ class Transactions(Ends, ABC):
     """The resets that the database has."""
     attributes: ClassVar[tuple[str, ...]]
     """What is set on a connection, and set back by each of them."""
-    _read: ClassVar[operator.attrgetter[tuple[Any, ...]]]
-    """What they are."""
     opened: Mapping[str, Any] | None = None
     """These attributes as they were when the session had been opened."""
     kept: Mapping[str, Any]
     """As they were when a pool had set the session up."""
     altered = False
     """One of them may be another than the one that is kept."""
-
-    def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        if "attributes" in vars(cls):
-            cls._read = operator.attrgetter(*cls.attributes)
 
     @abstractmethod
     def settle(self) -> Any:
@@ -541,7 +533,7 @@ class Transactions(Ends, ABC):
     def remember(self) -> None:
         """The attributes as they are now are those that a reset sets back; those at the first call the ones that
         ``discard`` does."""
-        self.kept = dict(zip(self.attributes, self._read(self), strict=True))
+        self.kept = {name: getattr(self, name) for name in self.attributes}
         self.opened = self.opened or self.kept
         self.altered = False
 
