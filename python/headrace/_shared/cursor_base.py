@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Generic, NamedTuple, Typ
 from .. import defaults
 from .._native import ArrowResult, Result
 from ..errors import DatabaseError, Error, InterfaceError, OperationalError, ProgrammingError
-from ..rows import Records, RowFactory
+from ..rows import RowFactory
 from ..types import TypeCode
 from .arguments import checked_callable, checked_size, checked_whole
 from .arrow import arrow_result, frame_maker, polars_maker, reader_maker, table_maker
+from .loading import made_in_place
 
 if TYPE_CHECKING:
     from .core import Pipelined
@@ -126,10 +127,7 @@ class CursorBase(Generic[R]):
         factory = self._row_factory
         if rows is not None and factory is not self._core.tuples:
             self._rows = None
-            self._make = make = self._core.row_maker(factory, columns_of(result))
-            if isinstance(make, Records):
-                # All at once, in their list.
-                self._make = make.many(rows)
+            self._make = made_in_place(rows, self._core.row_maker(factory, columns_of(result)))
             self._rows = rows
         else:
             self._make = None

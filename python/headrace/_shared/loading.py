@@ -144,5 +144,10 @@ class Loaded(Records):
 
     def many(self, rows: list[Any], /) -> Callable[[Any], Any] | None:
         rows[:] = map(self._loaded, rows)
-        make = self._make
-        return make.many(rows) if isinstance(make, Records) else make
+        return made_in_place(rows, self._make)
+
+
+def made_in_place(rows: list[Any], make: Callable[[Any], Any] | None) -> Callable[[Any], Any] | None:
+    """Makes rows of the tuples of a list, in their places, where ``make`` does that with all of them at once. Returns
+    what makes a row of each of them then; None for those that are rows."""
+    return make.many(rows) if isinstance(make, Records) else make

@@ -8,10 +8,11 @@ from typing import Any, Final, TypeVar
 
 from .._native import ArrowBatch, ArrowSink, Columns, Result
 from ..errors import ProgrammingError
-from ..rows import Records, RowFactory
+from ..rows import RowFactory
 from .connection_base import ConnectionBase
 from .core import Core
 from .cursor_base import columns_of
+from .loading import made_in_place
 
 R = TypeVar("R")
 
@@ -75,17 +76,12 @@ def lists_of(core: Core, factory: RowFactory[R], first: Result) -> Callable[[Res
 def _row_maker(core: Core, factory: RowFactory[Any], columns: Any) -> Callable[[list[Any]], list[Any]]:
     """What makes rows of a list of tuples, which is nobody else's."""
     make = core.row_maker(factory, columns)
-    if make is None:
-        return lambda rows: rows
-    if not isinstance(make, Records):
-        return lambda rows: list(map(make, rows))
-    records = make
 
-    def in_place(rows: list[Any]) -> list[Any]:
-        rest = records.many(rows)
+    def made(rows: list[Any]) -> list[Any]:
+        rest = made_in_place(rows, make)
         return rows if rest is None else list(map(rest, rows))
 
-    return in_place
+    return made
 
 
 def batches_of(sink: ArrowSink, _first: Result) -> Callable[[Result], Iterable[ArrowBatch]]:
