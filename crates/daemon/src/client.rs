@@ -58,14 +58,14 @@ impl ClientLog {
     pub fn ended(&self, client: &registry::Client, ended: &Ended) {
         let Some(left_out) = self.ended.allows() else { return };
         let (sqlstate, reason) = (ended.sqlstate, ended.message.as_str());
-        let (client, user, database) = (client.number, client.user.as_str(), client.database.as_str());
+        let (client, user, database) = (client.number, client.info.user.as_str(), client.info.database.as_str());
         tracing::warn!(client, user, database, sqlstate, reason, left_out, "the connection of a client was ended");
     }
 
     fn connected(&self, peer: &Peer, client: &registry::Client) {
         let Some(left_out) = self.connected.allows() else { return };
-        let (user, database) = (client.user.as_str(), client.database.as_str());
-        let (client, application, from) = (client.number, client.application.as_str(), peer.from());
+        let (user, database) = (client.info.user.as_str(), client.info.database.as_str());
+        let (client, application, from) = (client.number, client.info.application.as_str(), peer.from());
         tracing::info!(client, from, user, database, application, left_out, "a client has connected");
     }
 

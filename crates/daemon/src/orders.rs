@@ -71,12 +71,12 @@ impl Operator {
 
     /// A client of the console.
     pub fn of_console(client: &registry::Client) -> Self {
-        let from = match (&client.address, client.peer) {
+        let from = match (&client.info.address, client.info.peer) {
             (Some(address), _) => address.clone(),
             (None, Some(process)) => format!("process {process}"),
             (None, None) => "the Unix socket".to_owned(),
         };
-        Self::named(format!("{:?} on the console, client {} from {from}", client.user, client.number))
+        Self::named(format!("{:?} on the console, client {} from {from}", client.info.user, client.number))
     }
 
     /// A daemon that has taken over from this one.
@@ -140,7 +140,7 @@ impl Hub {
         if matches!(order, Order::Kill(_)) {
             let clients = self.registry.all();
             let is_meant = |name: Option<&str>| name != Some(console::NAME) && (database.is_none() || name == database);
-            clients.iter().filter(|client| is_meant(client.name.as_deref())).for_each(|client| client.kill());
+            clients.iter().filter(|client| is_meant(client.info.name.as_deref())).for_each(|client| client.kill());
             note("clients are ended");
         }
     }

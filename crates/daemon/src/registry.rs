@@ -40,20 +40,8 @@ pub struct Client {
     /// The process id that it was told.
     process_id: i32,
     secret: i32,
-    /// The number of its process.
-    pub peer: Option<i32>,
-    /// Where it comes from, if that is TCP.
-    pub address: Option<String>,
-    /// It has TLS.
-    pub tls: bool,
-    /// The name of its database in the configuration; `None` if it has named its server.
-    pub name: Option<String>,
-    /// The name of its database on the server.
-    pub database: String,
-    /// Its user on the server.
-    pub user: String,
-    /// What it calls itself.
-    pub application: String,
+    /// Who it is.
+    pub info: ClientInfo,
     /// When it came.
     pub since: Instant,
     state: Mutex<(Activity, Instant)>,
@@ -132,7 +120,7 @@ pub struct Registry {
     numbers: AtomicI32,
 }
 
-/// Who comes.
+/// Who a client is, as it has said when it came.
 #[derive(Debug, Default)]
 pub struct ClientInfo {
     /// The number of its process.
@@ -163,10 +151,9 @@ impl Registry {
     }
 
     /// A client comes: it gets a process id and a secret key.
-    pub fn enter(&self, client_info: ClientInfo) -> Entered<'_> {
+    pub fn enter(&self, info: ClientInfo) -> Entered<'_> {
         let mut secret = [0; 4];
         getrandom::fill(&mut secret).expect("the system has random numbers");
-        let ClientInfo { peer, address, tls, name, database, user, application } = client_info;
         let mut clients = lock(&self.clients);
         let (number, process_id) = loop {
             let number = self.numbers.fetch_add(1, Ordering::Relaxed) & ((1 << 30) - 1);
@@ -180,13 +167,7 @@ impl Registry {
             number,
             process_id,
             secret: i32::from_be_bytes(secret),
-            peer,
-            address,
-            tls,
-            name,
-            database,
-            user,
-            application,
+            info,
             since: now,
             state: Mutex::new((Activity::Idle, now)),
             running: Running::default(),

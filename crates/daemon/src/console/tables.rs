@@ -194,7 +194,7 @@ fn databases(hub: &Hub) -> Vec<Row> {
         ]
     };
     let mut rows: Vec<Row> = status::databases(hub).into_iter().map(row).collect();
-    let own = hub.registry.all().iter().filter(|client| client.name.as_deref() == Some(NAME)).count();
+    let own = hub.registry.all().iter().filter(|client| client.info.name.as_deref() == Some(NAME)).count();
     let mut console: Row = vec![int(0); 17];
     for (at, value) in [(0, NAME), (3, NAME), (4, NAME), (9, "statement")] {
         console[at] = text(value);
