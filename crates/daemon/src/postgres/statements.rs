@@ -332,10 +332,10 @@ impl OnServer {
         self.unnamed == Some(id)
     }
 
-    /// The unnamed statement is another one, or there is none.
-    pub fn set_unnamed(&mut self, id: Option<u64>) {
-        self.unnamed = id;
+    /// The unnamed statement is another one, or there is none. Returns the one before.
+    pub fn set_unnamed(&mut self, id: Option<u64>) -> Option<u64> {
         self.unnamed_description = None;
+        std::mem::replace(&mut self.unnamed, id)
     }
 
     /// It is not there after all.

@@ -38,6 +38,21 @@ fn settings_that_are_set_back_in_a_script_are_what_the_client_began_with() {
 }
 
 #[test]
+fn last_statement_of_a_script_is_completed_when_its_transaction_has_ended() {
+    for sql in ["select 1; reset all", "select 1; create table t (n int)"] {
+        for (replied, shown) in [(&b"CCCZI"[..], &b"CCZI"[..]), (b"CCEZI", b"CEZI"), (b"CEZI", b"CEZI")] {
+            let mut pair = Pair::in_zone("Asia/Tokyo");
+            assert_eq!(pair.client(&say().query(sql).0), Ok(RelayStep::Wait));
+            assert_eq!(texts(&pair.sent())[0].split(';').count(), 3, "{sql}");
+            // At its end deferred constraints are checked, before the server completes the last statement.
+            pair.answer(&replies(replied));
+            assert_eq!(pair.told(), replies(shown), "{sql}");
+            assert!(pair.relay.owes_nothing());
+        }
+    }
+}
+
+#[test]
 fn script_that_sets_settings_back_too_often_is_passed_on_and_keeps_its_session() {
     let most = headrace_daemon::limits::RESETS;
     for (count, keeps) in [(most, false), (most + 1, true)] {

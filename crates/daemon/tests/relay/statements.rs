@@ -204,3 +204,39 @@ fn text_with_a_backslash_in_a_string_is_parsed_once_and_shared() {
     assert_eq!(pair.client(&say().parse("other", text).sync().0), Ok(RelayStep::Wait));
     assert_eq!(texts(&pair.sent()), Vec::<String>::new(), "the question whether it fits is not shown");
 }
+
+#[test]
+fn unnamed_statement_is_there_again_when_a_parse_in_its_place_is_skipped() {
+    let mut pair = Pair::new(&Arc::new(Catalog::default()));
+    assert_eq!(pair.client(&say().query("begin").0), Ok(RelayStep::Wait));
+    pair.answer(&completed("BEGIN", b'T'));
+    assert_eq!(pair.client(&say().parse("", "insert into t values (1)").sync().0), Ok(RelayStep::Wait));
+    pair.answer(&replies(b"1ZT"));
+    for (group, replied, is_left) in [
+        (say().bind("none").parse("", "select 1").parse("", "select 2").sync(), &b"E"[..], true),
+        // One that is refused has ended the one before.
+        (say().parse("", "selec").parse("", "select 2").sync(), b"E", false),
+    ] {
+        pair.sent();
+        assert_eq!(pair.client(&group.0), Ok(RelayStep::Wait));
+        pair.answer(&replies(&[replied, b"ZE"].concat()));
+        pair.sent();
+        pair.told();
+        assert_eq!(pair.client(&say().describe("").sync().0), Ok(RelayStep::Wait));
+        let sent = texts(&pair.sent());
+        assert_eq!(sent.len(), if is_left { 2 } else { 3 }, "{sent:?}");
+        pair.answer(&replies(if is_left { b"tnZE" } else { b"3EZE" }));
+        assert_eq!(pair.told(), replies(if is_left { b"tnZE" } else { b"EZE" }));
+    }
+    // Another group has one parsed meanwhile.
+    let mut pair = Pair::new(&Arc::new(Catalog::default()));
+    assert_eq!(pair.client(&say().parse("", "select 1").sync().0), Ok(RelayStep::Wait));
+    pair.answer(&replies(b"1ZI"));
+    let first = say().bind("none").parse("", "select 2").sync();
+    let second = say().bind("none").parse("", "select 3").sync();
+    assert_eq!(pair.client(&[first.0, second.0].concat()), Ok(RelayStep::Wait));
+    pair.answer(&replies(b"EZIEZI"));
+    pair.sent();
+    assert_eq!(pair.client(&say().bind("").sync().0), Ok(RelayStep::Wait));
+    assert_eq!(texts(&pair.sent()), ["select 1", "B", "S"]);
+}

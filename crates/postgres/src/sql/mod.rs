@@ -29,10 +29,10 @@ use headrace_core::words;
 pub(crate) use joined::{JoinableInsert, joinable_insert};
 pub(crate) use lexer::{Lexer, is_word, leading_word};
 pub(crate) use script::statements;
-pub use script::{begins_block, commits, is_empty, is_query, is_several, may_call_after_change, plans_nothing, script};
-pub use session_state::{
-    LASTING_BLOCK, TEMPORARY_TABLE, ends_something, is_setting, may_end, session_state_of, survives_discard,
+pub use script::{
+    begins_block, commits, copies_rows, is_empty, is_query, is_several, may_call_after_change, plans_nothing, script,
 };
+pub use session_state::{TEMPORARY_TABLE, ends_something, is_setting, may_end, session_state_of, survives_discard};
 
 /// Returns true if a statement that returns rows may change something: see [`words::may_write`].
 pub fn may_write(sql: &str) -> bool {

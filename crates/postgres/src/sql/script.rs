@@ -129,6 +129,16 @@ pub fn is_query(sql: &str) -> bool {
     first.is_some_and(|first| WORDS.iter().any(|word| first.is(word)))
 }
 
+/// Returns true if a statement is COPY.
+///
+/// ```
+/// use headrace_postgres::sql::copies_rows;
+/// assert!(copies_rows("/* all */ COPY t FROM STDIN") && !copies_rows("SELECT copy FROM t"));
+/// ```
+pub fn copies_rows(sql: &str) -> bool {
+    super::begins_with(sql, &["copy"])
+}
+
 /// Returns true if a text has no statement.
 pub fn is_empty(sql: &str) -> bool {
     Lexer::new(sql).next().is_none()

@@ -17,7 +17,7 @@ const ORIGIN: &str = "an origin of replication";
 const SEED: &str = "the seed of random()";
 const LOAD: &str = "LOAD";
 /// What [`session_state_of`] calls a DO whose code may leave something.
-pub const LASTING_BLOCK: &str = "DO with something that may last";
+pub(super) const LASTING_BLOCK: &str = "DO with something that may last";
 const ESCAPED_NAME: &str = "a name with Unicode escapes";
 const UPDATE_OF_SETTINGS: &str = "an UPDATE of pg_settings";
 
@@ -105,6 +105,20 @@ pub fn session_state_of(sql: &str, reported: impl Fn(&str) -> bool) -> Option<&'
 /// ```
 pub fn survives_discard(sql: &str) -> Option<&'static str> {
     first(sql, |_| true, |reason| OUTLASTS_DISCARD.contains(&reason))
+}
+
+/// Returns true if a text has a DO whose code may leave something.
+pub(super) fn has_lasting_block(sql: &str) -> bool {
+    first(sql, |_| true, |reason| reason == LASTING_BLOCK).is_some()
+}
+
+/// Returns true if [`survives_discard`] finds what was found, and is before the lexer.
+pub(super) fn outlasts_discard(reason: &'static str, lexer: &Lexer<'_>) -> bool {
+    let is_known = || {
+        let mut lexer = lexer.clone();
+        lexer.next_is(b'(') && settings::is_harmless_call(lexer, &|_| true)
+    };
+    OUTLASTS_DISCARD.contains(&reason) && (reason != SET_CONFIG || !is_known())
 }
 
 /// The first thing that a text leaves and that `counts`.
@@ -208,14 +222,12 @@ impl<'a> SessionStateReader<'a> {
             }
             _ => None,
         };
-        if found.is_none()
-            && let StatementKind::Do(block) = &mut self.kind
-            && block.may_last(self.previous[0], token)
-        {
-            return Some(LASTING_BLOCK);
-        }
+        let lasts = match &mut self.kind {
+            StatementKind::Do(block) if found.is_none() => block.may_last(self.previous[0], token),
+            _ => false,
+        };
         self.previous = [token, self.previous[0]];
-        found
+        if lasts { Some(LASTING_BLOCK) } else { found }
     }
 
     fn of_word(&self, word: &str, lexer: &Lexer<'a>) -> Option<&'static str> {

@@ -1,9 +1,10 @@
 //! What the replies of the server mean for its connection and the client.
 
-use super::expected::{Expected, Known};
+use super::expected::{Expected, Known, Place};
 use super::group::GroupEvent;
 use super::names::Change;
 use super::portals::Portal;
+use super::spliced::Completed;
 use super::{Relay, ServerState, comparing, preparing};
 use crate::postgres::description::Description;
 use headrace_core::{Fatal, TransactionStatus, WriteBuffer};
@@ -108,12 +109,22 @@ impl Relay {
         output: &mut WriteBuffer,
     ) -> Result<bool, Fatal> {
         if tag == backend::COMMAND_COMPLETE {
-            if let Some(Expected::Query(_, Some(spliced))) = self.in_flight.replies.front_mut()
-                && !spliced.completed()
-            {
-                return Ok(false);
+            let tag = command_complete(body)?;
+            if let Some(Expected::Query(_, Some(spliced))) = self.in_flight.replies.front_mut() {
+                let is_of_client = spliced.is_next_of_client();
+                let seen = spliced.completed(tag);
+                if is_of_client {
+                    self.completed(tag, server, output);
+                }
+                if let Completed::Last(tag) = &seen {
+                    frontend::message(output.tail(), backend::COMMAND_COMPLETE, |out| {
+                        out.extend_from_slice(tag);
+                        out.push(0);
+                    });
+                }
+                return Ok(seen == Completed::Shown);
             }
-            self.completed(command_complete(body)?, server, output);
+            self.completed(tag, server, output);
         }
         if matches!(self.in_flight.replies.front(), Some(Expected::Execute)) {
             self.in_flight.replies.pop();
@@ -295,7 +306,7 @@ impl Relay {
         {
             // A function has deallocated it. It is prepared again before its next use.
             match server.prepared.is_unnamed(statement.id()) {
-                true => server.prepared.set_unnamed(None),
+                true => drop(server.prepared.set_unnamed(None)),
                 false => server.prepared.remove(statement.id()),
             }
         }
@@ -324,16 +335,21 @@ impl Relay {
     /// The server skips what was sent up to the next Sync.
     fn skip_group(&mut self, server: &mut ServerState) {
         // What was to become the unnamed statement has ended the one before, though it is refused.
-        let ends_unnamed =
-            matches!(self.in_flight.replies.front(), Some(Expected::Parse { named: false, change: Some(_), .. }));
+        let ends_unnamed = matches!(
+            self.in_flight.replies.front(),
+            Some(Expected::Parse { place: Place::Unnamed { .. }, change: Some(_), .. })
+        );
+        let (mut is_refused, mut unnamed) = (true, None);
         while !matches!(self.in_flight.replies.front(), None | Some(Expected::Sync { .. })) {
             match self.in_flight.replies.pop() {
-                Some(Expected::Parse { statement, named, change }) => {
+                Some(Expected::Parse { statement, place, change }) => {
                     self.in_flight.altered(statement);
-                    if named {
-                        server.prepared.remove(statement);
-                    } else {
-                        server.prepared.set_unnamed(None);
+                    match place {
+                        Place::Named => server.prepared.remove(statement),
+                        // One that is skipped has left the one before.
+                        Place::Unnamed { before } => {
+                            unnamed.get_or_insert(before.filter(|_| !is_refused));
+                        }
                     }
                     change.iter().for_each(|change| self.client.names.skipped(change));
                 }
@@ -347,6 +363,11 @@ impl Relay {
                 }
                 _ => {}
             }
+            is_refused = false;
+        }
+        if let Some(before) = unnamed {
+            let is_last = self.in_flight.replies.forget_unnamed_before();
+            server.prepared.set_unnamed(before.filter(|_| is_last));
         }
         if ends_unnamed {
             self.client.names.set(Change { name: Vec::new(), to: None });

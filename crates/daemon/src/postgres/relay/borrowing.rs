@@ -1,9 +1,10 @@
 //! When what a client has sent is worth a server connection. A client that sends a part of a message, or messages of a
 //! group without its end, and then nothing, keeps nobody else waiting: the server would not answer it.
 
-use super::framing::{client_header, name_of};
+use super::framing::{bind_names, client_header, name_of, text_of};
 use crate::limits::{BORROW_BYTES, WHOLE_MESSAGE};
 use headrace_postgres::messages::tag::frontend as client;
+use headrace_postgres::sql::copies_rows;
 
 /// What is needed for the messages that were received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,13 +16,15 @@ pub enum Need {
 }
 
 /// Decides by the messages at the beginning of what was received. A message that is refused needs a server connection,
-/// too: what is wrong with it is said where messages are passed on.
-pub fn need(received: &[u8]) -> Need {
-    let (mut at, mut copies) = (0, false);
+/// too: what is wrong with it is said where messages are passed on. `is_copy` returns true for the name of a statement
+/// that the client has, and that is COPY.
+pub fn need(received: &[u8], is_copy: impl Fn(&[u8]) -> bool) -> Need {
+    let mut at = 0;
     loop {
         let rest = &received[at..];
         let (tag, length) = match client_header(rest) {
             Ok(Some(found)) => found,
+            Ok(None) if executes_copy(&received[..at], &is_copy) => return Need::Server,
             Ok(None) => return Need::Bytes(None),
             Err(_) => return Need::Server,
         };
@@ -37,15 +40,11 @@ pub fn need(received: &[u8]) -> Need {
             return match received.len() >= BORROW_BYTES {
                 _ if at == 0 && is_kept => Need::Bytes(Some(length)),
                 true => Need::Server,
+                false if executes_copy(&received[..at], &is_copy) => Need::Server,
                 false => Need::Bytes(Some((at + length).min(BORROW_BYTES))),
             };
         }
         at += length;
-        // To COPY FROM STDIN the server answers at once, before there is a Sync.
-        copies |= tag == client::PARSE && is_copy(&rest[..length]);
-        if copies && tag == client::EXECUTE {
-            return Need::Server;
-        }
         let is_open = matches!(
             tag,
             client::PARSE
@@ -63,13 +62,25 @@ pub fn need(received: &[u8]) -> Need {
     }
 }
 
-/// Returns true if a Parse is one of COPY.
-fn is_copy(message: &[u8]) -> bool {
-    let sql = message.get(HEADER_BYTES..).and_then(name_of).map_or(&b""[..], |(_, sql)| sql).trim_ascii_start();
-    sql.get(..COPY.len()).is_some_and(|word| word.eq_ignore_ascii_case(COPY))
+/// Returns true if COPY is executed in messages of a group whose end was not received. To COPY FROM STDIN the server
+/// answers at once, before there is a Sync.
+fn executes_copy(group: &[u8], is_copy: impl Fn(&[u8]) -> bool) -> bool {
+    let (mut at, mut copies) = (0, false);
+    while let Ok(Some((tag, length))) = client_header(&group[at..]) {
+        let Some(message) = group.get(at..at + length) else { return false };
+        at += length;
+        copies |= match tag {
+            client::PARSE => {
+                let sql = name_of(&message[HEADER_BYTES..]).and_then(|(_, sql)| name_of(sql));
+                sql.is_some_and(|(sql, _)| copies_rows(&text_of(sql)))
+            }
+            client::BIND => matches!(bind_names(message, length), Ok(Some((_, name, _))) if is_copy(&name)),
+            client::EXECUTE if copies => return true,
+            _ => false,
+        };
+    }
+    false
 }
-
-const COPY: &[u8] = b"copy";
 
 /// The tag and the length of a message.
 const HEADER_BYTES: usize = 5;
@@ -95,6 +106,10 @@ mod tests {
         let mut out = Vec::new();
         say(&mut out);
         out
+    }
+
+    fn need(received: &[u8]) -> Need {
+        super::need(received, |name| name == b"copies")
     }
 
     fn parse() -> Vec<u8> {
@@ -129,9 +144,30 @@ mod tests {
         assert_eq!(need(&[group.clone(), query].concat()), Need::Server);
         assert_eq!((need(&group), is_cut(&group)), (Need::Bytes(None), false));
         assert_eq!(need(&terminate), Need::Bytes(None));
-        let copy = said(|out| frontend::parse(out, "", " COPY t FROM STDIN", &[]));
-        let execution = [prepared, execute].concat();
-        assert_eq!(need(&[&copy[..], &execution].concat()), Need::Server, "the server answers at once");
+    }
+
+    #[test]
+    fn connection_is_borrowed_for_copy_before_its_group_is_complete() {
+        let execute = said(|out| frontend::execute(out, "", 0));
+        let part = &said(|out| frontend::message(out, client::COPY_DATA, |out| out.push(b'1')))[..3];
+        for (sql, is_copy) in [
+            ("COPY t FROM STDIN", true),
+            (" copy t from stdin", true),
+            ("-- all of them\ncopy t from stdin", true),
+            ("/* /* all */ of them */ copy t from stdin", true),
+            ("select 'copy t from stdin'", false),
+        ] {
+            let parse = said(|out| frontend::parse(out, "s", sql, &[]));
+            let bind = said(|out| frontend::bind_empty(out, "", "s"));
+            assert_eq!(need(&[&parse[..], &bind].concat()), Need::Bytes(None), "{sql}");
+            let group = [parse, bind, execute.clone()].concat();
+            assert_eq!(need(&group) == Need::Server, is_copy, "the server answers at once: {sql}");
+            assert_eq!(need(&[&group, part].concat()) == Need::Server, is_copy, "{sql}");
+        }
+        for (name, is_copy) in [("copies", true), ("other", false)] {
+            let group = [said(|out| frontend::bind_empty(out, "", name)), execute.clone()].concat();
+            assert_eq!(need(&group) == Need::Server, is_copy, "prepared earlier: {name}");
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! the server's. It may be there already, from a DEALLOCATE that the server has refused.
 
 use super::Relay;
-use super::expected::Expected;
+use super::expected::{Expected, Place};
 use super::preparing::foreign;
 use crate::postgres::statements::{PREFIX, PreparedStatement};
 use headrace_core::WriteBuffer;
@@ -72,7 +72,8 @@ impl Relay {
             self.expect(Expected::Evicted(statement.id()));
         }
         self.send_parse(on_server, &self.sent_body(statement), output);
-        self.prepares(statement, !on_server.is_empty());
+        let place = if on_server.is_empty() { Place::Unnamed { before: None } } else { Place::Named };
+        self.prepares(statement, place);
         if self.deallocated(statement).is_some() {
             self.placeholder(output);
         }

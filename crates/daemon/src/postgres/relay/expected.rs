@@ -14,7 +14,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub enum Expected {
     /// ParseComplete of a statement. Without a change the client has not sent this Parse.
-    Parse { statement: u64, named: bool, change: Option<Change> },
+    Parse { statement: u64, place: Place, change: Option<Change> },
     /// An error: the client prepares something by a name that it has already, or in a transaction that has failed. On the
     /// server the name is that of the statement with this number. ParseComplete comes if something else than a message has
     /// deallocated that: a function. Then the name is the client's new statement, as without the daemon.
@@ -63,6 +63,15 @@ pub enum Expected {
     Discard,
     /// The same, after Describe of a statement that others have prepared: an error means that it does not fit any more.
     Validation(Arc<PreparedStatement>),
+}
+
+/// Where a statement is parsed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place {
+    /// Under its name.
+    Named,
+    /// Without one, in place of this statement.
+    Unnamed { before: Option<u64> },
 }
 
 /// A statement by the name of its client.
@@ -142,6 +151,17 @@ impl Replies {
 
     pub fn iter(&self) -> impl Iterator<Item = &Expected> {
         self.queue.iter()
+    }
+
+    /// Which statement the unnamed one was before is not known any more. Returns true if none is to be parsed in its place.
+    pub fn forget_unnamed_before(&mut self) -> bool {
+        let mut is_none = true;
+        for expected in &mut self.queue {
+            if let Expected::Parse { place: Place::Unnamed { before }, .. } = expected {
+                (*before, is_none) = (None, false);
+            }
+        }
+        is_none
     }
 
     pub fn is_empty(&self) -> bool {

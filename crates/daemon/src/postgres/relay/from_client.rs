@@ -15,7 +15,7 @@ use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{ReadBuffer, WriteBuffer};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::{Target, frontend as client};
-use headrace_postgres::sql::{Facts, begins_block, is_query, is_several, script, session_state_of, survives_discard};
+use headrace_postgres::sql::{Facts, begins_block, is_query, is_several, script, session_state_of};
 
 /// What becomes of a message.
 enum Outcome {
@@ -347,7 +347,7 @@ impl Relay {
         let facts = facts_of(&sql);
         self.note(&sql, &facts, server)?;
         server.prepared.set_unnamed(None);
-        let on_plans = OnPlans::of_script(&sql, &facts);
+        let on_plans = OnPlans::of(&sql, &facts);
         if on_plans != OnPlans::Nothing {
             // Of a script that can be read in two ways it is not known where something may be put in.
             match script(&sql).as_deref() {
@@ -426,9 +426,7 @@ impl Relay {
         if self.client.pinned.is_some() {
             self.note_pinned(sql, facts, !was_pinned);
             // What outlasts DISCARD ALL is a part of what is left.
-            if facts.session_state.is_some() && server.spoiled.is_none() {
-                server.spoiled = survives_discard(sql);
-            }
+            server.spoiled = server.spoiled.or(facts.outlasts_discard);
         }
         Ok(())
     }

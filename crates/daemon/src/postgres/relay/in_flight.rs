@@ -93,6 +93,7 @@ impl InFlight {
     /// The server has reported that a setting is another one, which nothing in the texts has shown: what it has parsed
     /// since it was ready, and what is under way, may be read by the one or the other. Nobody gets it from now on.
     pub fn forget_parsed(&mut self, server: &mut ServerState) {
+        self.replies.forget_unnamed_before();
         let sent = self.replies.iter().filter_map(|expected| match expected {
             Expected::Parse { statement, .. } => Some(*statement),
             _ => None,

@@ -48,6 +48,7 @@ pub use group::TRANSITIONS;
 use group::{Group, GroupEvent};
 use headrace_core::ReadBuffer;
 use headrace_postgres::messages::tag::frontend;
+use headrace_postgres::sql::copies_rows;
 use in_flight::InFlight;
 use partial::Partial;
 use plans::PlansInDoubt;
@@ -184,7 +185,8 @@ impl Relay {
             Partial::PassOn(_) => return true,
             Partial::None => {}
         }
-        match need(input.unread()) {
+        let is_copy = |name: &[u8]| self.client.names.get(name).is_some_and(|statement| copies_rows(&statement.text()));
+        match need(input.unread(), is_copy) {
             Need::Server => true,
             Need::Bytes(total) => {
                 total.into_iter().for_each(|total| input.want(total));

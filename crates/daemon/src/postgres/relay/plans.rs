@@ -13,14 +13,12 @@
 
 use super::expected::Expected;
 use super::{Relay, ServerState};
-use crate::postgres::statements::facts_of;
 use headrace_core::transitions::Transitions;
 use headrace_core::{TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::frontend;
 use headrace_postgres::messages::tag::Target;
 use headrace_postgres::sql::{
-    Facts, LASTING_BLOCK, commits, is_several, may_call_after_change, may_set_constants, only_sets_reported_constants,
-    plans_nothing, script,
+    Facts, commits, may_call_after_change, may_set_constants, only_sets_reported_constants, plans_nothing,
 };
 use std::sync::Arc;
 
@@ -146,28 +144,13 @@ pub enum OnPlans {
 }
 
 impl OnPlans {
+    /// Of a statement, or a script.
     pub(super) fn of(sql: &str, facts: &Facts) -> Self {
         match facts.effects.settings && may_set_constants(sql) {
-            _ if facts.effects.creates || facts.session_state == Some(LASTING_BLOCK) => Self::Changes,
+            _ if facts.effects.creates || facts.has_lasting_block => Self::Changes,
             true if only_sets_reported_constants(sql) => Self::Reported,
             true => Self::Changes,
             false => Self::Nothing,
-        }
-    }
-
-    /// The same of a text that may be a script: what its first statement leaves hides what a DO in it does.
-    pub(super) fn of_script(sql: &str, of_text: &Facts) -> Self {
-        let found = Self::of(sql, of_text);
-        let may_hide = of_text.session_state.is_some() && is_several(sql);
-        if found != Self::Nothing || !may_hide {
-            return found;
-        }
-        match script(sql) {
-            Some(parts) => {
-                let of_part = |part: &&str| Self::of(part, &facts_of(part));
-                parts.iter().map(of_part).max().unwrap_or_default()
-            }
-            None => Self::Changes,
         }
     }
 

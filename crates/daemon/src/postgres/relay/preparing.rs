@@ -1,6 +1,6 @@
 //! Prepared statements: what becomes of Parse, Bind, Describe and Close.
 
-use super::expected::{Expected, Known};
+use super::expected::{Expected, Known, Place};
 use super::names::Change;
 use super::partial::Partial;
 use super::plans::OnPlans;
@@ -78,9 +78,9 @@ impl Relay {
     ) {
         let validated = self.validated.take();
         if name.is_empty() {
-            server.prepared.set_unnamed(Some(statement.id()));
+            let before = server.prepared.set_unnamed(Some(statement.id()));
             self.send_parse(b"", &self.sent_body(&statement), output);
-            self.parses(name, &statement);
+            self.parses(name, &statement, Place::Unnamed { before });
             return;
         }
         if let Some(taken) = self.client.names.get(name).cloned() {
@@ -111,7 +111,7 @@ impl Relay {
         self.make_room(statement.id(), server, output);
         self.send_parse(statement.name(), &self.sent_body(&statement), output);
         self.counters.prepared += 1;
-        self.parses(name, &statement);
+        self.parses(name, &statement, Place::Named);
         if is_known_to_others {
             // They need not ask for it, one by one, when they bind it.
             self.send(client::DESCRIBE, statement.name(), output);
@@ -145,11 +145,11 @@ impl Relay {
     }
 
     /// The client's Parse of a statement was sent.
-    fn parses(&mut self, name: &[u8], statement: &Arc<PreparedStatement>) {
+    fn parses(&mut self, name: &[u8], statement: &Arc<PreparedStatement>, place: Place) {
         let change = Change { name: name.to_vec(), to: Some(Arc::clone(statement)) };
         self.client.names.sent(&change, self.group.number());
         self.alters(statement.id());
-        self.expect(Expected::Parse { statement: statement.id(), named: !name.is_empty(), change: Some(change) });
+        self.expect(Expected::Parse { statement: statement.id(), place, change: Some(change) });
     }
 
     pub(super) fn bind(
@@ -229,9 +229,9 @@ impl Relay {
             self.client.names.replace(name, &statement);
         }
         if !server.prepared.is_unnamed(statement.id()) {
-            server.prepared.set_unnamed(Some(statement.id()));
+            let before = server.prepared.set_unnamed(Some(statement.id()));
             self.send_parse(b"", &self.sent_body(&statement), output);
-            self.prepares(&statement, false);
+            self.prepares(&statement, Place::Unnamed { before });
         }
         (Vec::new(), Some(statement))
     }
@@ -262,7 +262,7 @@ impl Relay {
         }
         self.make_room(statement.id(), server, output);
         self.send_parse(statement.name(), &self.sent_body(&statement), output);
-        self.prepares(&statement, true);
+        self.prepares(&statement, Place::Named);
         statement
     }
 
@@ -272,10 +272,10 @@ impl Relay {
     }
 
     /// A Parse that the client has not sent was sent.
-    pub(super) fn prepares(&mut self, statement: &PreparedStatement, named: bool) {
+    pub(super) fn prepares(&mut self, statement: &PreparedStatement, place: Place) {
         self.counters.prepared_again += 1;
         self.alters(statement.id());
-        self.expect(Expected::Parse { statement: statement.id(), named, change: None });
+        self.expect(Expected::Parse { statement: statement.id(), place, change: None });
     }
 
     /// Has the server forget a statement that is parsed again.

@@ -9,12 +9,26 @@ pub struct Spliced {
     sent_by_client: VecDeque<bool>,
     /// Where statements were put in: characters of the client's text before them, and their own.
     put_in: Vec<(usize, usize)>,
+    /// The tag of the client's last statement, while those of the daemon after it are executed: the end of the transaction
+    /// comes after them, and may fail.
+    last: Option<Vec<u8>>,
+}
+
+/// What the client sees when a statement of a script was completed.
+#[derive(Debug, PartialEq, Eq)]
+pub enum Completed {
+    /// This CommandComplete.
+    Shown,
+    /// Nothing.
+    Hidden,
+    /// CommandComplete with this tag, of its last statement.
+    Last(Vec<u8>),
 }
 
 impl Spliced {
     /// A script with this number of statements, which are the client's.
     pub fn new(statements: usize) -> Self {
-        Self { sent_by_client: std::iter::repeat_n(true, statements).collect(), put_in: Vec::new() }
+        Self { sent_by_client: std::iter::repeat_n(true, statements).collect(), put_in: Vec::new(), last: None }
     }
 
     /// Statements of the daemon are put in after the client's with this number. Of several, the last come last.
@@ -31,9 +45,24 @@ impl Spliced {
         !self.put_in.is_empty()
     }
 
-    /// The next statement was completed. Returns true if it is one of the client's.
-    pub fn completed(&mut self) -> bool {
-        self.sent_by_client.pop_front().unwrap_or(true)
+    /// The next statement is one of the client's.
+    pub fn is_next_of_client(&self) -> bool {
+        self.sent_by_client.front().is_none_or(|sent| *sent)
+    }
+
+    /// The next statement was completed, with this tag.
+    pub fn completed(&mut self, tag: &[u8]) -> Completed {
+        let is_of_client = self.sent_by_client.pop_front().unwrap_or(true);
+        let mut left = self.sent_by_client.iter();
+        match is_of_client {
+            true if left.len() > 0 && left.all(|sent| !sent) => {
+                self.last = Some(tag.to_vec());
+                Completed::Hidden
+            }
+            true => Completed::Shown,
+            false if left.len() == 0 => self.last.take().map_or(Completed::Hidden, Completed::Last),
+            false => Completed::Hidden,
+        }
     }
 
     /// A position in the text, in characters from 1, as it is in the client's own.
@@ -77,7 +106,17 @@ mod tests {
         assert_eq!(spliced.position(7 + 12 + 3), 10);
         assert_eq!(spliced.position(20 + 12 + 24 + 3), 23);
         assert_eq!(spliced.error(b"SERROR\0P22\0\0"), b"SERROR\0P10\0\0");
-        let seen: Vec<bool> = (0..7).map(|_| spliced.completed()).collect();
+        let seen: Vec<bool> = (0..7).map(|_| spliced.completed(b"") == Completed::Shown).collect();
         assert_eq!(seen, [true, false, true, true, false, false, true]);
+    }
+
+    #[test]
+    fn last_statement_of_the_client_is_completed_with_those_after_it() {
+        // x; reset b|\n;set b to c|\n;DISCARD PLANS
+        let mut spliced = Spliced::new(2);
+        spliced.put_in(1, 1, 11, 12);
+        spliced.put_in(1, 1, 11, 15);
+        let seen: Vec<Completed> = (0..4).map(|at| spliced.completed(&[at])).collect();
+        assert_eq!(seen, [Completed::Shown, Completed::Hidden, Completed::Hidden, Completed::Last(vec![1])]);
     }
 }
