@@ -18,7 +18,7 @@ from .._shared.core import ExclusiveUse
 from .._shared.limits import until
 from ..errors import Error, ProgrammingError
 from ..types import ParameterRows
-from .copy_base import CopyBase, copy_in_statement, is_bytes, opened_source, row_source
+from .copy_base import CopyBase, check_options, copy_in_statement, is_bytes, opened_source, row_source
 from .core import CopyOfRows
 from .streams import COPYING
 
@@ -125,7 +125,8 @@ class Copy(CopyBase):
             row: the values.
 
         Raises:
-            ProgrammingError: the COPY has ended, or a value cannot be sent.
+            ProgrammingError: the COPY has ended, a value cannot be sent, or the statement has options, as those of CSV,
+                with which the row would be taken for another.
             DatabaseError: the server refused the data.
             TimeoutError: the server did not read in time.
         """
@@ -141,11 +142,14 @@ class Copy(CopyBase):
             The number of rows.
 
         Raises:
-            ProgrammingError: the COPY has ended, or a value cannot be sent.
+            ProgrammingError: the COPY has ended, a value cannot be sent, or the statement has options, as those of CSV,
+                with which the rows would be taken for others.
             DatabaseError: the server refused the data.
             TimeoutError: the server did not read in time.
         """
         self._passed_on()
+        if not self._header_sent and isinstance(self._statement, str):
+            check_options(self._statement)
         given = row_source(rows)
         total = 0
         while True:

@@ -18,6 +18,14 @@ _QUERY = re.compile(
     r"(?:\s|\(|--[^\n]*\n|/\*.*?\*/)*(?:select|values|with|table|insert|update|delete|merge)\b\s*\S", re.I | re.S
 )
 """How a text begins that is a query, and not a table's name: a word of SQL, followed by something."""
+_OPTIONS = re.compile(r".*\bfrom\s+stdin\b(.*?)(?:\bwhere\b.*)?", re.I | re.S)
+"""The options of a COPY into the server."""
+_DEFAULTS = re.compile(
+    r"""\b(?:delimiters?\s+(?:as\s+)?e?'(?:\t|\\t)'|null\s+(?:as\s+)?(?:'\\N'|e'\\\\N')|encoding\s+'utf-?8')""", re.I
+)
+"""Options that say what holds without them."""
+_OTHER_TEXT = re.compile(r"\b(csv|delimiters?|null|encoding)\b", re.I)
+"""Options with which the server reads a row in the text format as another one."""
 
 
 def copy_statement(table: str | Sequence[str], columns: Sequence[str] | None, format: str, *, out: bool) -> str:
@@ -81,6 +89,17 @@ def row_source(rows: Any) -> Any:
 def is_bytes(value: Any) -> bool:
     """Returns true if a value is bytes or a buffer of them."""
     return isinstance(value, (bytes, bytearray, memoryview))
+
+
+def check_options(statement: str) -> None:
+    """Raises ProgrammingError if the server would take the rows of a COPY, which are written in the text format, for
+    others: as it does in the format CSV, or with another text for NULL."""
+    options = _OPTIONS.fullmatch(statement)
+    if options and (found := _OTHER_TEXT.search(_DEFAULTS.sub("", options[1]))):
+        raise ProgrammingError(
+            f"rows are written in the binary format or in the text format as it is by default, which the option "
+            f"{found[0].upper()} of this COPY changes: leave it out, or write() the data yourself"
+        )
 
 
 class CopyBase:

@@ -14,7 +14,7 @@ from ..._shared.arguments import checked_data
 from ..._shared.core import ExclusiveUse
 from ..._shared.limits import until
 from ...errors import ProgrammingError
-from ...postgres.copy_base import CopyBase, copy_in_statement, is_bytes, opened_source, row_source
+from ...postgres.copy_base import CopyBase, check_options, copy_in_statement, is_bytes, opened_source, row_source
 from ...postgres.core import CopyOfRows
 from ...postgres.streams import COPYING
 from ...types import ParameterRows
@@ -127,7 +127,8 @@ class AsyncCopy(CopyBase):
             row: the values.
 
         Raises:
-            ProgrammingError: the COPY has ended, or a value cannot be sent.
+            ProgrammingError: the COPY has ended, a value cannot be sent, or the statement has options, as those of CSV,
+                with which the row would be taken for another.
             DatabaseError: the server refused the data.
             TimeoutError: the server did not read in time.
         """
@@ -143,11 +144,14 @@ class AsyncCopy(CopyBase):
             The number of rows.
 
         Raises:
-            ProgrammingError: the COPY has ended, or a value cannot be sent.
+            ProgrammingError: the COPY has ended, a value cannot be sent, or the statement has options, as those of CSV,
+                with which the rows would be taken for others.
             DatabaseError: the server refused the data.
             TimeoutError: the server did not read in time.
         """
         self._passed_on()
+        if not self._header_sent and isinstance(self._statement, str):
+            check_options(self._statement)
         given = row_source(rows)
         total = 0
         while True:
