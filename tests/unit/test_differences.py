@@ -19,4 +19,5 @@ def test_a_url_gets_the_driver_of_its_row(scheme: str, driver: str) -> None:
 
 def test_no_scheme_is_in_two_rows() -> None:
     assert len(SCHEMES) == len(dict(SCHEMES))
-    assert {*DRIVERS} == {*MODULES}
+    # A database may have its row later than its driver.
+    assert {*DRIVERS} <= {*MODULES}
