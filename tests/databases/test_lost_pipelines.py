@@ -55,3 +55,27 @@ def test_the_error_of_a_statement_that_was_not_sent_tells_of_those_that_were(any
             for _ in range(100_000):
                 conn.execute("select 1")
         conn.close()
+
+
+def test_the_error_of_another_connection_stays_as_it_is(any_db: Database) -> None:
+    if any_db.kind == "cubrid":
+        return  # It resumes its session in another connection.
+    found = re.search(r":(\d+)/", any_db.url)
+    assert found is not None
+    with Cutting(int(found[1]), AFTER) as way, Cutting(int(found[1]), AFTER) as other_way:
+        conn, other = (
+            headrace.connect(any_db.url.replace(f":{found[1]}/", f":{each.port}/", 1), autocommit=True)
+            for each in (way, other_way)
+        )
+        for one, each in ((conn, way), (other, other_way)):
+            one.execute("select 1")
+            each.arm(1)
+        with pytest.raises(errors.ConnectionClosed):
+            other.execute("select 1")
+        with pytest.raises(errors.ConnectionClosed) as raised, conn.pipeline():
+            conn.execute("select 1")
+            other.execute("select 1")
+        assert "unknown whether" not in str(raised.value)
+        assert conn.closed
+        conn.close()
+        other.close()

@@ -38,6 +38,7 @@ use headrace_connection::{Connection, Limits};
 use headrace_core::{Cancellation, Fatal, NextStep, TransactionStatus, WriteBuffer};
 use headrace_io::{Address, Hangup, Link, TcpOptions, Waker};
 use headrace_tls::TlsConnection;
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::cell::{Cell, RefCell};
@@ -97,6 +98,9 @@ pub(crate) enum StatusAtEnd {
     /// None was open as of the last reply, and requests were pending, or were made later, that begin one.
     Pending,
 }
+
+/// The attribute of an exception with the number of the connection that has refused a request with it.
+const REFUSED_BY: &str = "_refused_by";
 
 /// The kinds of operations that are timed.
 const TIMED: [&str; 5] = ["connect", "execute", "fetch", "commit", "close"];
@@ -176,7 +180,12 @@ pub struct Wire {
     arrivals: AtomicU64,
     /// The number of forks between this process and the first when the connection was made.
     forks: u32,
+    /// A number that no other connection of this process has: see [`Wire::has_refused`].
+    number: u64,
 }
+
+/// The number of connections that were made.
+static CONNECTIONS: AtomicU64 = AtomicU64::new(0);
 
 impl Wire {
     /// Returns true if the connection was made by the process that this one was forked from.
@@ -349,7 +358,10 @@ impl Wire {
                 if !closed.message.contains("closed") {
                     closed.message = format!("the connection is closed: {}", closed.message);
                 }
-                Err(errors::closed(py, &closed))
+                let error = errors::closed(py, &closed);
+                // The driver's own class takes attributes; what was raised in its place is left unchanged.
+                let _ = error.value(py).setattr(intern!(py, REFUSED_BY), self.number);
+                Err(error)
             }
             None => Ok(()),
         }
@@ -419,6 +431,12 @@ impl Wire {
             drop(self.lock(py));
         }
         self.closed()
+    }
+
+    /// Returns true if this connection has refused a request with an exception, as it had ended before.
+    fn has_refused(&self, error: &Bound<'_, PyAny>) -> bool {
+        let by = error.getattr(intern!(error.py(), REFUSED_BY));
+        by.and_then(|by| by.extract::<u64>()).is_ok_and(|number| number == self.number)
     }
 
     /// The process id of the server's end.

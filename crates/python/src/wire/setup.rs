@@ -162,6 +162,7 @@ impl Wire {
             released: Default::default(),
             arrivals: AtomicU64::new(0),
             forks: super::fork::forks(),
+            number: super::CONNECTIONS.fetch_add(1, Ordering::Relaxed),
         })
     }
 }

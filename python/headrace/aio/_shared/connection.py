@@ -442,9 +442,7 @@ class LoopConnection(LoopArrowQueries[R]):
                 here = self._core is core and not core.is_inherited()
                 if here and isinstance(error, Exception) and not isinstance(error, TimeoutError):
                     lost = await self._drain(mine, cursors, True, timeout)
-                    both_lost = isinstance(error, errors.ConnectionClosed) and isinstance(lost, errors.ConnectionClosed)
-                    # The error of another connection has nothing to do with it.
-                    if both_lost and str(lost).partition(";")[0] in str(error):
+                    if isinstance(lost, errors.ConnectionClosed) and core.wire.has_refused(error):
                         # Its statement was not sent, but those in flight may have been executed.
                         error.args = (str(lost),)
                 else:
