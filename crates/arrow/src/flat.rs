@@ -1,15 +1,12 @@
 //! Columns of flat values: one method of a [`Sink`] each, and null.
 
-use crate::options::{ArrowOptions, UNLIMITED_PRECISION, UNLIMITED_SCALE};
+use crate::options::ArrowOptions;
 use crate::text::Texts;
-use arrow_array::types::{ArrowPrimitiveType, DecimalType, Float32Type, Float64Type};
+use arrow_array::types::{ArrowPrimitiveType, Float32Type, Float64Type};
 use arrow_array::{ArrayRef, BinaryArray, BooleanArray, FixedSizeBinaryArray, NullArray, PrimitiveArray};
-use arrow_buffer::{
-    ArrowNativeType, BooleanBufferBuilder, Buffer, IntervalMonthDayNano, NullBuffer, NullBufferBuilder, OffsetBuffer,
-    ScalarBuffer, i256,
-};
-use arrow_schema::{ArrowError, DataType, TimeUnit};
-use headrace_core::civil::{self, DAY_MICROS};
+use arrow_buffer::{BooleanBufferBuilder, Buffer, NullBuffer, NullBufferBuilder, OffsetBuffer, ScalarBuffer};
+use arrow_schema::{ArrowError, DataType};
+use headrace_core::civil;
 use headrace_core::sink::decimal_text;
 use headrace_core::{Container, Inet, Sink};
 use std::sync::Arc;
@@ -344,6 +341,13 @@ macro_rules! fixed {
     };
 }
 
+mod decimals;
+mod times;
+
+pub(crate) use decimals::too_long;
+pub use decimals::{Coefficient, Decimals};
+pub use times::{Dates, Durations, Intervals, Times, Timestamps};
+
 /// Whole numbers.
 #[derive(Debug)]
 pub struct Ints<T: ArrowPrimitiveType>(pub Fixed<T>);
@@ -409,140 +413,6 @@ impl Build for Floats64 {
     }
 }
 
-/// A coefficient of exact numbers.
-pub trait Coefficient: ArrowNativeType {
-    /// `value` × 10^`digits`.
-    fn scaled(value: u128, digits: u32) -> Option<Self>;
-    /// -`self`
-    fn negated(self) -> Self;
-    /// A number without a point.
-    fn parsed(ascii: &str) -> Option<Self>;
-}
-
-impl Coefficient for i128 {
-    fn scaled(value: u128, digits: u32) -> Option<Self> {
-        i128::try_from(value).ok()?.checked_mul(10i128.checked_pow(digits)?)
-    }
-    fn negated(self) -> Self {
-        -self
-    }
-    fn parsed(ascii: &str) -> Option<Self> {
-        ascii.parse().ok()
-    }
-}
-
-impl Coefficient for i256 {
-    fn scaled(value: u128, digits: u32) -> Option<Self> {
-        i256::from_parts(value, 0).checked_mul(i256::from_i128(10).checked_pow(digits)?)
-    }
-    fn negated(self) -> Self {
-        -self
-    }
-    fn parsed(ascii: &str) -> Option<Self> {
-        i256::from_string(ascii)
-    }
-}
-
-/// Exact numbers.
-#[derive(Debug)]
-pub struct Decimals<T: DecimalType> {
-    values: Fixed<T>,
-    precision: u8,
-    scale: u32,
-}
-
-impl<T: DecimalType> Decimals<T>
-where
-    T::Native: Coefficient,
-{
-    /// Without values.
-    pub fn new(precision: u8, scale: i8) -> Self {
-        Self {
-            values: Fixed::new(T::TYPE_CONSTRUCTOR(precision, scale)),
-            precision,
-            scale: u32::from(scale.unsigned_abs()),
-        }
-    }
-
-    /// The digits of a number, all that are known to be there.
-    fn exactly(&self, negative: bool, coefficient: u128, scale: u32) -> Option<T::Native> {
-        let value = match scale.checked_sub(self.scale) {
-            None => T::Native::scaled(coefficient, self.scale - scale)?,
-            Some(surplus) => {
-                let divisor = 10u128.checked_pow(surplus)?;
-                // A digit that would be lost is not.
-                T::Native::scaled(Some(coefficient / divisor).filter(|_| coefficient.is_multiple_of(divisor))?, 0)?
-            }
-        };
-        let value = if negative { value.negated() } else { value };
-        T::is_valid_decimal_precision(value, self.precision).then_some(value)
-    }
-
-    /// The same of a text of any length.
-    fn of_text(&self, ascii: &str) -> Option<T::Native> {
-        let (whole, fraction) = ascii.split_once('.').unwrap_or((ascii, ""));
-        let wanted = self.scale as usize;
-        let kept = &fraction[..fraction.len().min(wanted)];
-        if !fraction[kept.len()..].bytes().all(|digit| digit == b'0') {
-            return None;
-        }
-        let value = T::Native::parsed(&format!("{whole}{kept:0<wanted$}"))?;
-        T::is_valid_decimal_precision(value, self.precision).then_some(value)
-    }
-}
-
-#[cold]
-pub(crate) fn too_long(text: &str, data_type: &DataType) -> Put {
-    // A type with a precision of its own keeps it as text, too.
-    let unlimited = *data_type == DataType::Decimal128(UNLIMITED_PRECISION, UNLIMITED_SCALE);
-    let string = if unlimited { "numeric='string' gives text, " } else { "" };
-    Err(format!("{text} does not fit into {data_type}; {string}numeric='float64' rounds").into())
-}
-
-impl<T: DecimalType> Build for Decimals<T>
-where
-    T::Native: Coefficient,
-{
-    #[inline]
-    fn null(&mut self) {
-        self.values.push_null();
-    }
-    fn count(&self) -> usize {
-        self.values.values.len()
-    }
-    fn finish(&mut self) -> Result<ArrayRef, ArrowError> {
-        self.values.array()
-    }
-    fn bytes(&self) -> usize {
-        self.values.size()
-    }
-    fn int(&mut self, value: i64) -> Put {
-        self.decimal128(value < 0, value.unsigned_abs().into(), 0)
-    }
-    fn uint(&mut self, value: u64) -> Put {
-        self.decimal128(false, value.into(), 0)
-    }
-    fn decimal(&mut self, ascii: &str) -> Put {
-        match self.of_text(ascii) {
-            Some(value) => {
-                self.values.push(value);
-                Ok(())
-            }
-            None => too_long(ascii, &self.values.data_type),
-        }
-    }
-    #[inline]
-    fn decimal128(&mut self, negative: bool, coefficient: u128, scale: u32) -> Put {
-        match self.exactly(negative, coefficient, scale) {
-            Some(value) => {
-                self.values.push(value);
-                Ok(())
-            }
-            None => too_long(&decimal_text(negative, coefficient, scale), &self.values.data_type),
-        }
-    }
-}
-
 /// Text, and exact numbers as text.
 impl Build for Texts {
     #[inline]
@@ -604,107 +474,6 @@ impl Build for Binaries {
 
 /// The offsets, bytes and nulls of an array of variable width.
 pub type Parts = (OffsetBuffer<i32>, Buffer, Option<NullBuffer>);
-
-/// Dates.
-#[derive(Debug)]
-pub struct Dates(pub Fixed<arrow_array::types::Date32Type>);
-
-impl Build for Dates {
-    fixed!();
-    #[inline]
-    fn date(&mut self, days: i32) -> Put {
-        if days == i32::MIN || days == i32::MAX {
-            return misfit(civil::date_text(days));
-        }
-        self.0.push(days);
-        Ok(())
-    }
-}
-
-/// Microseconds in a unit that may be coarser.
-#[inline]
-fn counted(micros: i64, unit: TimeUnit) -> Option<i64> {
-    let divisor = match unit {
-        TimeUnit::Second => 1_000_000,
-        TimeUnit::Millisecond => 1000,
-        _ => return Some(micros),
-    };
-    (micros % divisor == 0).then_some(micros / divisor)
-}
-
-/// Times of day.
-#[derive(Debug)]
-pub struct Times<T: ArrowPrimitiveType>(pub Fixed<T>, pub TimeUnit);
-
-impl<T: ArrowPrimitiveType> Build for Times<T>
-where
-    T::Native: TryFrom<i64>,
-{
-    fixed!();
-    fn time(&mut self, micros: i64) -> Put {
-        let counted = counted(micros, self.1).filter(|_| (0..DAY_MICROS).contains(&micros));
-        match counted.and_then(|count| T::Native::try_from(count).ok()) {
-            Some(count) => {
-                self.0.push(count);
-                Ok(())
-            }
-            None => misfit(civil::time_text(micros)),
-        }
-    }
-}
-
-/// Dates with a time, or instants.
-#[derive(Debug)]
-pub struct Timestamps<T: ArrowPrimitiveType>(pub Fixed<T>, pub TimeUnit);
-
-impl<T: ArrowPrimitiveType<Native = i64>> Build for Timestamps<T> {
-    fixed!();
-    #[inline]
-    fn timestamp(&mut self, micros: i64) -> Put {
-        match counted(micros, self.1).filter(|_| micros != i64::MIN && micros != i64::MAX) {
-            Some(count) => {
-                self.0.push(count);
-                Ok(())
-            }
-            None => misfit(civil::timestamp_text(micros, false)),
-        }
-    }
-}
-
-/// Spans of time that are counted in one unit.
-#[derive(Debug)]
-pub struct Durations<T: ArrowPrimitiveType>(pub Fixed<T>, pub TimeUnit);
-
-impl<T: ArrowPrimitiveType<Native = i64>> Build for Durations<T> {
-    fixed!();
-    fn interval(&mut self, months: i32, days: i32, micros: i64) -> Put {
-        let all = i64::from(days).checked_mul(DAY_MICROS).and_then(|days| days.checked_add(micros));
-        match all.filter(|_| months == 0).and_then(|all| counted(all, self.1)) {
-            Some(count) => {
-                self.0.push(count);
-                Ok(())
-            }
-            None => misfit(format!("{months} months, {days} days, {micros} microseconds")),
-        }
-    }
-}
-
-/// Spans of months, days and time.
-#[derive(Debug)]
-pub struct Intervals(pub Fixed<arrow_array::types::IntervalMonthDayNanoType>);
-
-impl Build for Intervals {
-    fixed!();
-    fn interval(&mut self, months: i32, days: i32, micros: i64) -> Put {
-        match micros.checked_mul(1000) {
-            Some(nanos) => {
-                self.0.push(IntervalMonthDayNano::new(months, days, nanos));
-                Ok(())
-            }
-            None => misfit(format!("{months} months, {days} days, {micros} microseconds")),
-        }
-    }
-}
 
 /// UUIDs.
 #[derive(Debug)]
