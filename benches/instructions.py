@@ -55,6 +55,7 @@ REPETITIONS = {
     "select-uvloop": (500, 4500, 1, "the same, uvloop"),
     "select-uvloop-timer": (500, 4500, 1, "the same, uvloop, beside a timer"),
     "select-uvloop-limit": (500, 4500, 1, "the same, uvloop, timeout=5"),
+    "select-new": (500, 4500, 1, "the same, each a text of its own"),
     "pool": (500, 4500, 1, "the same, with a connection of a pool"),
     "pool-async": (500, 4500, 1, "the same, asyncio"),
     "pool-uvloop": (500, 4500, 1, "the same, uvloop"),
@@ -190,6 +191,9 @@ def blocking(workload: str, url: str, times: int) -> None:
                 (conn.copy_in if hasattr(conn, "copy_in") else conn.load_rows)("filled", same)
             elif workload == "select":
                 cursor.execute(select, (n % 100,)).fetchall()
+            elif workload == "select-new":
+                # More than the cache of prepared statements keeps: one leaves it for each.
+                cursor.execute(f"{select} -- {n}", (n % 100,)).fetchall()
             elif workload == "fetchrow":
                 conn.fetchrow(select, n % 100)
             elif workload in ("fetch", "fetch-records"):

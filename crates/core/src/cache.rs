@@ -1,34 +1,21 @@
 //! A least-recently-used cache.
 
+use hashlink::LinkedHashMap;
 use std::borrow::Borrow;
-use std::collections::HashMap;
 use std::hash::Hash;
 
-/// A cache of at most `capacity` entries that returns the entry it evicts.
-///
-/// Each entry has the number of its last use. The oldest is looked for among all of them, which only a new entry in a
-/// full cache needs: one that costs a round trip in any case.
+/// A cache of at most `capacity` entries that returns the entry it evicts, without a look at the others.
 #[derive(Debug)]
 pub(crate) struct Cache<K, V> {
-    index: HashMap<K, usize>,
-    entries: Vec<Entry<K, V>>,
-    /// The place of the entry that was used last, if it is still there.
-    last: Option<usize>,
-    uses: u64,
+    /// In the order in which they were used, the last one at the back.
+    entries: LinkedHashMap<K, V>,
     capacity: usize,
 }
 
-#[derive(Debug)]
-struct Entry<K, V> {
-    key: K,
-    value: V,
-    used: u64,
-}
-
-impl<K: Hash + Eq + Clone, V> Cache<K, V> {
+impl<K: Hash + Eq, V> Cache<K, V> {
     /// A cache of at most `capacity` entries; 0 keeps nothing.
     pub fn new(capacity: usize) -> Self {
-        Self { index: HashMap::new(), entries: Vec::new(), last: None, uses: 0, capacity }
+        Self { entries: LinkedHashMap::new(), capacity }
     }
 
     /// The number of entries.
@@ -53,15 +40,10 @@ impl<K: Hash + Eq + Clone, V> Cache<K, V> {
         Q: Hash + Eq + ?Sized,
     {
         // The same one again needs no hash, which reads all of a text.
-        let at = match self.last {
-            Some(at) if self.entries[at].key.borrow() == key => at,
-            _ => *self.index.get(key)?,
-        };
-        if self.last.replace(at) != Some(at) {
-            self.uses += 1;
-            self.entries[at].used = self.uses;
+        if self.entries.back().is_none_or(|(last, _)| last.borrow() != key) {
+            self.entries.to_back(key)?;
         }
-        Some(&self.entries[at].value)
+        self.entries.back().map(|(_, value)| value)
     }
 
     /// Inserts a value, and returns the value that left the cache for it: the old value of the key, the least recently
@@ -70,16 +52,8 @@ impl<K: Hash + Eq + Clone, V> Cache<K, V> {
         if self.capacity == 0 {
             return Some(value);
         }
-        let mut left = self.remove(&key);
-        if self.entries.len() == self.capacity {
-            let oldest = self.entries.iter().min_by_key(|entry| entry.used).map(|entry| entry.key.clone());
-            left = oldest.and_then(|key| self.remove(&key));
-        }
-        self.uses += 1;
-        self.last = Some(self.entries.len());
-        self.index.insert(key.clone(), self.entries.len());
-        self.entries.push(Entry { key, value, used: self.uses });
-        left
+        let replaced = self.entries.insert(key, value);
+        if self.entries.len() > self.capacity { self.entries.pop_front().map(|(_, value)| value) } else { replaced }
     }
 
     /// Takes an entry out.
@@ -88,22 +62,12 @@ impl<K: Hash + Eq + Clone, V> Cache<K, V> {
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
     {
-        let at = self.index.remove(key)?;
-        self.last = None;
-        let removed = self.entries.swap_remove(at);
-        if let Some(moved) = self.entries.get(at)
-            && let Some(place) = self.index.get_mut::<K>(&moved.key)
-        {
-            *place = at;
-        }
-        Some(removed.value)
+        self.entries.remove(key)
     }
 
     /// Takes every entry out.
     pub fn drain(&mut self) -> impl Iterator<Item = V> {
-        self.index.clear();
-        self.last = None;
-        self.entries.drain(..).map(|entry| entry.value)
+        self.entries.drain().map(|(_, value)| value)
     }
 }
 
