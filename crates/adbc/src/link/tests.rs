@@ -1,6 +1,8 @@
 use super::*;
 use crate::call::Call;
 use crate::databases::dialect;
+use crate::ingest::Mode;
+use adbc_core::error::Status;
 use arrow_array::{ArrayRef, Int32Array};
 use headrace_arrow::Nanoseconds;
 use headrace_arrow::input::Meaning;
