@@ -112,6 +112,16 @@ def test_changed_and_expired_passwords_are_noticed(logins: Logins) -> None:
         time.sleep(0.1)
 
 
+def test_user_who_may_log_in_again_is_let_in_at_the_second_attempt(logins: Logins) -> None:
+    logins.run("create role gina nologin")
+    assert "failed" in logins.refused("gina", password=PASSWORD)
+    logins.run(f"alter role gina login password '{PASSWORD}'")
+    # It was not let in by what was known; then the server is asked again.
+    with contextlib.suppress(psycopg.OperationalError):
+        logins.connect("gina", password=PASSWORD).close()
+    logins.connect("gina", password=PASSWORD).close()
+
+
 def test_query_of_the_configuration_is_asked(logins: Logins) -> None:
     with psycopg.connect(logins.server.url) as admin:
         made = admin.pgconn.encrypt_password(PASSWORD.encode(), b"dave", b"scram-sha-256")

@@ -23,8 +23,8 @@ enum Known {
     Account(Verifier),
     /// The same without a password: the certificate is enough.
     Certificate,
-    /// The server of its database has it.
-    Server(Verifier),
+    /// The server of its database has it, or no password by which this user may log in.
+    Server(Option<Verifier>),
     /// Nobody.
     Unknown,
 }
@@ -41,7 +41,8 @@ impl Client {
         let (verifier, admission) = match known {
             Known::Certificate => return Ok(Admission::Account),
             Known::Account(verifier) => (verifier, Admission::Account),
-            Known::Server(verifier) => (verifier, Admission::Server),
+            Known::Server(Some(verifier)) => (verifier, Admission::Server),
+            Known::Server(None) => (Verifier::of_nobody(user, &hub.unknown_users), Admission::Server),
             Known::Unknown => (Verifier::of_nobody(user, &hub.unknown_users), Admission::Account),
         };
         let proved = self.prove(user, verifier).await;
@@ -68,7 +69,10 @@ impl Client {
             tracing::error!(database, reason = %reason.fatal, "the server cannot be asked for a password");
             Ended::new(UNREACHABLE, "headraced: the server cannot be asked for the password (auth_query)")
         })?;
-        Ok(found.map_or(Known::Unknown, Known::Server))
+        Ok(match of_server.auth_query {
+            Some(_) => Known::Server(found),
+            None => Known::Unknown,
+        })
     }
 
     /// SCRAM-SHA-256.
