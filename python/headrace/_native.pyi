@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Final, Generic, Literal, TypeAlias, TypedDict,
 from typing_extensions import Self, disjoint_base
 
 from ._shared.cursor_base import Params
+from ._shared.limits import Limit
 from .errors import DatabaseError
 from .sql import Statement
 from .types import ParameterRows, TransactionStatus
@@ -108,7 +109,12 @@ _Request: TypeAlias = Ticket[_T] | asyncio.Future[_T]
 # MySQL's CALL, and several statements in one text, have more than one.
 _Outcome: TypeAlias = Result | list[Result]
 _Rows: TypeAlias = list[tuple[Any, ...]]
-_Answer: TypeAlias = _Outcome | list[tuple[Any, ...]] | tuple[_Outcome | list[tuple[Any, ...]]]
+_Answer: TypeAlias = (
+    _Outcome
+    | list[tuple[Any, ...]]
+    | tuple[_Outcome | list[tuple[Any, ...]]]
+    | asyncio.Future[_Outcome | list[tuple[Any, ...]]]
+)
 _Block: TypeAlias = tuple[Columns, _Rows]
 
 @final
@@ -206,7 +212,8 @@ class Wire:
     def quote(self, name: str) -> str: ...
     def literal(self, value: Any) -> str: ...
     def queued(self) -> int: ...
-    def has_notices(self) -> bool: ...
+    @property
+    def noticed(self) -> list[None]: ...
     def tls_info(self) -> str | None: ...
     def tls_resumed(self) -> bool: ...
     def prepared_statements(self) -> int: ...
@@ -268,6 +275,8 @@ class Wire:
     def buffer_updated(self, nbytes: int) -> None: ...
     def eof_received(self) -> bool: ...
     def on_reconnect(self, reconnect: Callable[[int], object]) -> None: ...
+    def on_limit(self, arm: Callable[[float], object]) -> None: ...
+    def overdue(self) -> tuple[list[asyncio.Future[Any]], float | None]: ...
     def arrivals(self) -> int: ...
     def silence(self, unsent: bool) -> tuple[float, str] | None: ...
     def give_up(self, why: str) -> None: ...
@@ -311,7 +320,7 @@ class PostgresWire(Wire):
         prelude: str | None,
         first: bool,
         bare: bool,
-        timeout: float | None,
+        timeout: Limit,
         /,
         *,
         named: bool = True,
@@ -418,7 +427,7 @@ class MySqlWire(Wire):
         arrow: ArrowSink | None = None,
     ) -> _Request[_Outcome]: ...
     def run(
-        self, sql: Statement, params: Params, text: bool, first: bool, bare: bool, timeout: float | None, /
+        self, sql: Statement, params: Params, text: bool, first: bool, bare: bool, timeout: Limit, /
     ) -> _Answer: ...
     def open_cursor(self, sql: Statement, params: Params, rows: int) -> tuple[_Request[_Outcome], int]: ...
     def execute_batch(
@@ -470,7 +479,7 @@ class InformixWire(Wire):
         arrow: ArrowSink | None = None,
     ) -> _Request[Result]: ...
     def run(
-        self, sql: Statement, params: Params, begin: bool, first: bool, bare: bool, timeout: float | None, /
+        self, sql: Statement, params: Params, begin: bool, first: bool, bare: bool, timeout: Limit, /
     ) -> _Answer: ...
     def execute_batch(
         self, sql: Statement, rows: ParameterRows, *, begin: bool = False, strategy: str | None = None
@@ -515,7 +524,7 @@ class CubridWire(Wire):
         arrow: ArrowSink | None = None,
     ) -> _Request[Result]: ...
     def run(
-        self, sql: Statement, params: Params, begin: bool, first: bool, bare: bool, timeout: float | None, /
+        self, sql: Statement, params: Params, begin: bool, first: bool, bare: bool, timeout: Limit, /
     ) -> _Answer: ...
     def execute_batch(
         self, sql: Statement, rows: ParameterRows, *, begin: bool = False, strategy: str = "auto", atomic: bool = True

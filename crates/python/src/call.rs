@@ -18,6 +18,7 @@ use pyo3::prelude::*;
 use std::marker::PhantomData;
 use std::ops::{Deref, DerefMut};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 /// The result of a request on a blocking connection.
 #[pyclass(frozen, module = "headrace._native")]
@@ -203,6 +204,8 @@ pub struct CallData<D: Dialect> {
     pub bare: bool,
     /// Rows become Arrow record batches here.
     pub arrow: Option<Py<ArrowSink>>,
+    /// When the time of the statement is up, if a task awaits it within a limit.
+    pub until: Option<Instant>,
     lane: u64,
     columns: Option<Py<PyAny>>,
     store: ResultRows,
@@ -259,6 +262,7 @@ impl<D: Dialect> PyCall<D> {
             first: false,
             bare: false,
             arrow: None,
+            until: None,
             columns: None,
             store: ResultRows::default(),
             results: Vec::new(),

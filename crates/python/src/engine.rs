@@ -21,6 +21,7 @@ use std::any::Any;
 use std::convert::Infallible;
 use std::fmt::Debug;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The Python part of a protocol.
 pub trait Dialect: Sized + 'static {
@@ -132,6 +133,10 @@ pub trait Engine: Session + Any + Debug + Send {
     fn find(&self, ticket: &Bound<'_, PyAny>) -> Option<u64>;
     /// Discards the request of this number. Who waits for it gets an error.
     fn withdraw(&mut self, py: Python<'_>, id: u64);
+    /// Request `id` is late after `until`.
+    fn limit(&mut self, id: u64, until: Instant);
+    /// The futures of the requests that are late, and when the next one will be.
+    fn late(&self, py: Python<'_>, now: Instant) -> (Vec<Py<PyAny>>, Option<Instant>);
     /// Passes every pending completion, and the future of the next step of a COPY, to `visit`, until a call returns
     /// true.
     fn visit_handlers(&self, visit: &mut dyn FnMut(&Completion, Option<&Completion>) -> bool);
@@ -230,6 +235,25 @@ where
             errors::interface(py, "the statement was not executed: the call that has queued it was interrupted");
         call.completion.complete(py, Err(error));
         self.discard(id);
+    }
+
+    fn limit(&mut self, id: u64, until: Instant) {
+        if let Some(call) = self.handler_mut(id) {
+            call.until = Some(until);
+        }
+    }
+
+    fn late(&self, py: Python<'_>, now: Instant) -> (Vec<Py<PyAny>>, Option<Instant>) {
+        let (mut late, mut next) = (Vec::new(), None::<Instant>);
+        Protocol::find(self, |call| {
+            match call.until {
+                Some(until) if until <= now => late.push(call.completion.object(py)),
+                Some(until) => next = Some(next.map_or(until, |next| next.min(until))),
+                None => {}
+            }
+            false
+        });
+        (late, next)
     }
 
     fn visit_handlers(&self, visit: &mut dyn FnMut(&Completion, Option<&Completion>) -> bool) {

@@ -32,6 +32,8 @@ pub const DATES: usize = 2048;
 pub const DATES_FIRST: usize = 32;
 /// Bytes of a COPY that wait unread before no more is taken.
 pub const COPY_HELD_BYTES: usize = 1024 * 1024;
+/// How much before its time a timer of a loop may be due: uvloop's count milliseconds.
+pub const TIMER_EARLY: Duration = Duration::from_millis(1);
 /// The maximum sleep of a thread that waits for the end of a stream or COPY: a wake-up between its check and its sleep
 /// is lost.
 pub const LOOK: Duration = Duration::from_millis(20);

@@ -183,7 +183,6 @@ class BlockingConnection(BlockingArrowQueries[R]):
             return cursor.fetchall()
         # The same result as with a cursor, without one.
         try:
-            # No method is chosen first: CPython makes an object of one that is not called where it is looked up.
             result = self._answer(sql, args or None, timeout, first, factory is core.tuples)
             if type(result) is list and not (
                 result and type(result[0]) is Result  # pyright: ignore[reportUnknownArgumentType]
@@ -500,7 +499,7 @@ class BlockingConnection(BlockingArrowQueries[R]):
                 self._wait(end, limit)
             except errors.Error as error:
                 first = first or error
-        if core.has_notices():
+        if core.noticed:
             core.notices()
         if first is not None and not quiet:
             raise first

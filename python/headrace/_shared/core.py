@@ -107,9 +107,9 @@ class Core(Transactions):
 
     __slots__ = (
         "command_timeout",
-        "has_notices",
         "loaders",
         "me",
+        "noticed",
         "pipelines",
         "run",
         "timing",
@@ -119,10 +119,10 @@ class Core(Transactions):
         "way",
     )
 
-    run: Callable[[Statement, Params, Any, bool, bool, float | None], Any]
-    """``run`` of the engine, bound once: executes one statement of a blocking connection in :attr:`way`, and waits for
-    its result, which is the only item of a tuple if there are notices. If the fourth argument is true only the first
-    row of it is kept, if the fifth is only its rows, if any. The last are the seconds that it may take."""
+    run: Callable[[Statement, Params, Any, bool, bool, Limit], Any]
+    """``run`` of the engine, bound once: executes one statement in :attr:`way`, and waits for its result, which is the
+    only item of a tuple if there are notices; on a loop it returns the future of the result. If the fourth argument is
+    true only the first row of it is kept, if the fifth is only its rows, if any. The last is how long it may take."""
     way: Any
     """How statements are executed, which is each database's own: for most whether they begin a transaction."""
 
@@ -130,7 +130,8 @@ class Core(Transactions):
         super().__init__(wire)
         # Bound once: CPython specialises calls of a method by the exact type, and these are of a base class.
         self.wait = wire.wait
-        self.has_notices = wire.has_notices
+        self.noticed = wire.noticed
+        """Not empty while there are notices: to look at a list takes a tenth of a call."""
         self.timing = timing
         self.command_timeout = command_timeout
         """Seconds that a call without a timeout may wait for the server; None is no limit."""

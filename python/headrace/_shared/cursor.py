@@ -64,7 +64,8 @@ class BlockingCursor(CursorBase[R]):
         """
         if self._closed:
             raise InterfaceError("the cursor is closed")
-        core = self._connection._core
+        connection = self._connection
+        core = connection._core
         started = time.perf_counter_ns() if core.timing else 0
         try:
             if core.pipelines and (pipeline := core.pipeline()) is not None:
@@ -81,7 +82,7 @@ class BlockingCursor(CursorBase[R]):
             self._more = ()
             self._position = 0
             try:
-                outcome = self._connection._answer(sql, params, timeout)
+                outcome = connection._answer(sql, params, timeout)
                 if type(outcome) is not Result:
                     self._take(outcome)
                 elif self._row_factory is core.tuples:

@@ -67,8 +67,8 @@ class BlockingWaiting(ConnectionBase[R]):
         """Waits for the result of a ticket, within a limit. An interrupted or overdue request is cancelled before the
         error is raised."""
         core = self._core
-        # Fetched as attributes: as methods they would be looked for in the class first, at each statement.
-        wait, has_notices = core.wait, core.has_notices
+        # Fetched as an attribute: as a method it would be looked for in the class first, at each statement.
+        wait = core.wait
         if limit is None:
             limit = core.command_timeout
         try:
@@ -89,7 +89,7 @@ class BlockingWaiting(ConnectionBase[R]):
         except BaseException:
             self._abandon_unless_done(ticket)
             raise
-        if has_notices():
+        if core.noticed:
             core.notices()
         return result
 
@@ -103,8 +103,7 @@ class BlockingWaiting(ConnectionBase[R]):
             return self._wait(core.submit_first(sql, params) if first else core.submit(sql, params), limit)
         try:
             try:
-                seconds = limit if limit is None else seconds_left(limit)
-                result = core.run(sql, params, core.way, first, bare, seconds)
+                result = core.run(sql, params, core.way, first, bare, limit)
             except BaseException as error:
                 if self._abandon_unfinished(core) and isinstance(error, TimeoutError):
                     raise overdue(limit) from None
@@ -137,7 +136,7 @@ class BlockingWaiting(ConnectionBase[R]):
         finally:
             if cursor._pending is None and cursor._pipeline is not None:
                 cursor._pipeline.resolved(cursor)
-        if self._core.has_notices():
+        if self._core.noticed:
             self._core.notices()
         cursor._take(outcome)
         return True

@@ -8,7 +8,7 @@ use crate::arrow::ArrowSink;
 use crate::call::ResultShape;
 use crate::errors;
 use crate::query::Sql;
-use crate::wire::Wire;
+use crate::wire::{Seconds, Wire};
 use dialect::Cubrid;
 use headrace_core::CodeSet;
 use headrace_drivers::protocols::cubrid;
@@ -110,7 +110,7 @@ impl CubridWire {
 
     /// Executes a statement and waits for its result, in one call: `execute`, and then `wait`. If there are notices, the
     /// result is the only item of a tuple; if it is `bare` and has rows, it is the list of them. After an error,
-    /// `unfinished` returns the ticket if it is still in flight.
+    /// `unfinished` returns the ticket if it is still in flight. On a loop it returns the future of the result.
     #[pyo3(signature = (sql, params, begin, first, bare, timeout, /))]
     #[expect(clippy::too_many_arguments, reason = "those of execute")]
     fn run(
@@ -121,10 +121,10 @@ impl CubridWire {
         begin: bool,
         first: bool,
         bare: bool,
-        timeout: Option<f64>,
+        timeout: Seconds,
     ) -> PyResult<Py<PyAny>> {
         let ticket = Self::execute(slf, py, sql, params, begin, first, None, bare, None)?;
-        slf.as_super().get().answer(py, ticket, timeout)
+        slf.as_super().get().answer(py, ticket, timeout.0)
     }
 
     /// Queues a batch: one statement, many rows of parameters. `strategy` is `auto`, `joined` or `array`; `atomic` all

@@ -8,7 +8,7 @@ use crate::arrow::ArrowSink;
 use crate::call::ResultShape;
 use crate::errors::{self, client_error};
 use crate::query::Sql;
-use crate::wire::{Io, Wire};
+use crate::wire::{Io, Seconds, Wire};
 use dialect::Informix;
 use headrace_core::{Cancellation, Interrupt, NextStep};
 use headrace_drivers::protocols::informix::machine::{
@@ -85,7 +85,7 @@ impl InformixWire {
 
     /// Executes a statement and waits for its result, in one call: `execute`, and then `wait`. If there are notices, the
     /// result is the only item of a tuple; if it is `bare` and has rows, it is the list of them. After an error,
-    /// `unfinished` returns the ticket if it is still in flight.
+    /// `unfinished` returns the ticket if it is still in flight. On a loop it returns the future of the result.
     #[pyo3(signature = (sql, params, begin, first, bare, timeout, /))]
     #[expect(clippy::too_many_arguments, reason = "those of execute")]
     fn run(
@@ -96,10 +96,10 @@ impl InformixWire {
         begin: bool,
         first: bool,
         bare: bool,
-        timeout: Option<f64>,
+        timeout: Seconds,
     ) -> PyResult<Py<PyAny>> {
         let ticket = Self::execute(slf, py, sql, params, begin, first, bare, None)?;
-        slf.as_super().get().answer(py, ticket, timeout)
+        slf.as_super().get().answer(py, ticket, timeout.0)
     }
 
     /// Queues a batch: one statement, many rows of parameters, all or none. `strategy` fixes how they are sent, for

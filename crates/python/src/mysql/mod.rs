@@ -12,7 +12,7 @@ use crate::errors::{self, ClientError};
 use crate::filling::{Filled, RowForm, fill};
 use crate::limits;
 use crate::query::{Sql, utf8};
-use crate::wire::{StateGuard, Transfer, Wire, WireState};
+use crate::wire::{Seconds, StateGuard, Transfer, Wire, WireState};
 use dialect::MySql;
 use headrace_core::Parameters;
 use headrace_drivers::protocols::mysql;
@@ -155,7 +155,7 @@ impl MySqlWire {
 
     /// Executes a statement and waits for its result, in one call: `execute`, and then `wait`. If there are notices, the
     /// result is the only item of a tuple; if it is `bare` and has rows, it is the list of them. After an error,
-    /// `unfinished` returns the ticket if it is still in flight.
+    /// `unfinished` returns the ticket if it is still in flight. On a loop it returns the future of the result.
     #[pyo3(signature = (sql, params, text, first, bare, timeout, /))]
     #[expect(clippy::too_many_arguments, reason = "those of execute")]
     fn run(
@@ -166,10 +166,10 @@ impl MySqlWire {
         text: bool,
         first: bool,
         bare: bool,
-        timeout: Option<f64>,
+        timeout: Seconds,
     ) -> PyResult<Py<PyAny>> {
         let ticket = Self::execute(slf, py, sql, params, text, first, false, None, 0, bare, None)?;
-        slf.as_super().get().answer(py, ticket, timeout)
+        slf.as_super().get().answer(py, ticket, timeout.0)
     }
 
     /// Queues a query whose rows stay in a cursor on the server, and of which `rows` are fetched first. Returns its

@@ -14,8 +14,8 @@ use crate::globals::{globals, is};
 use crate::params::PyValue;
 use crate::query::{Sql, utf8};
 use crate::sink::Settings;
-use crate::wire::Wire;
 use crate::wire::requests::{ModeKey, modes};
+use crate::wire::{Seconds, Wire};
 pub use copy::CopyBuffer;
 use dialect::Postgres;
 pub use dialect::convert;
@@ -129,7 +129,7 @@ impl PostgresWire {
 
     /// Executes a statement and waits for its result, in one call: `execute`, and then `wait`. If there are notices, the
     /// result is the only item of a tuple; if it is `bare` and has rows, it is the list of them. After an error,
-    /// `unfinished` returns the ticket if it is still in flight.
+    /// `unfinished` returns the ticket if it is still in flight. On a loop it returns the future of the result.
     #[pyo3(signature = (sql, params, prelude, first, bare, timeout, /, *, named=true))]
     #[expect(clippy::too_many_arguments, reason = "those of execute")]
     fn run(
@@ -140,13 +140,13 @@ impl PostgresWire {
         prelude: Option<&str>,
         first: bool,
         bare: bool,
-        timeout: Option<f64>,
+        timeout: Seconds,
         named: bool,
     ) -> PyResult<Py<PyAny>> {
         let ticket = Self::execute(
             slf, py, sql, params, prelude, named, first, true, false, 0, None, None, None, None, bare, None,
         )?;
-        slf.as_super().get().answer(py, ticket, timeout)
+        slf.as_super().get().answer(py, ticket, timeout.0)
     }
 
     /// Queues a batch: one statement, many rows of parameters, all or none. With `returning` the result is a list
@@ -383,7 +383,11 @@ impl PostgresWire {
     /// Takes the notices received so far: a list of dicts from field code to text.
     fn take_notices<'py>(slf: &Bound<'_, Self>, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyDict>>> {
         let wire = slf.as_super().get();
-        let notices = wire.lock(py)?.connection.machine.of::<Postgres>(py)?.take_notices();
+        let mut state = wire.lock(py)?;
+        let notices = state.connection.machine.of::<Postgres>(py)?.take_notices();
+        // Under the lock: others may come.
+        wire.notices_taken(py)?;
+        drop(state);
         notices
             .iter()
             .map(|notice| {

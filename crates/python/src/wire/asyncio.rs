@@ -1,15 +1,16 @@
 //! A connection on an asyncio loop: the loop's own transport calls these methods as its protocol.
 
-use super::{Io, Wire, WireState};
+use super::{Io, StateGuard, Wire, WireState};
 use crate::ffi;
 use crate::limits;
 use crate::resume::{self, WakeUp};
 use headrace_core::{Fatal, FatalKind, NextStep};
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyString};
+use pyo3::types::{PyBytes, PyCFunction, PyDict, PyString};
 use std::os::raw::c_int;
 use std::panic::{self, AssertUnwindSafe};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -81,8 +82,11 @@ pub(crate) struct OwnLoop {
     /// One that may read from a socket again and again within one turn, while there is something. asyncio's own read
     /// once.
     reads_on: bool,
-    /// asyncio's function that returns the task that a loop runs, or None.
-    current: Py<PyAny>,
+    current: CurrentTask,
+    /// The class of its futures and the keywords to make one, where the loop's own method does nothing but that.
+    future: Option<(Py<PyAny>, Py<PyDict>)>,
+    /// Sets the timer of [`Wire::overdue`].
+    pub arm: OnceLock<Py<PyAny>>,
     /// The number of the thread that has run the loop when the last request was made.
     pub thread: AtomicU64,
 }
@@ -96,8 +100,57 @@ impl OwnLoop {
         let asyncio = py.import("asyncio")?;
         let running = asyncio.getattr("_get_running_loop")?.unbind();
         let reads_on = !event_loop.bind(py).is_instance(&asyncio.getattr("BaseEventLoop")?)?;
-        let current = asyncio.getattr("current_task")?.unbind();
-        Ok(Self { event_loop, running, reads_on, current, thread: AtomicU64::new(0) })
+        let current = CurrentTask::new(&asyncio)?;
+        let makes = event_loop.bind(py).get_type().getattr("create_future")?;
+        let future = if makes.is(&asyncio.getattr("BaseEventLoop")?.getattr("create_future")?) {
+            let keywords = PyDict::new(py);
+            keywords.set_item("loop", &event_loop)?;
+            Some((asyncio.getattr("Future")?.unbind(), keywords.unbind()))
+        } else {
+            None
+        };
+        Ok(Self { event_loop, running, reads_on, current, future, arm: OnceLock::new(), thread: AtomicU64::new(0) })
+    }
+
+    /// A future of the loop.
+    ///
+    /// # Errors
+    /// MemoryError, and what a loop of the program's own raises.
+    pub fn future<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        match &self.future {
+            Some((class, keywords)) => class.bind(py).call((), Some(keywords.bind(py))),
+            None => self.event_loop.bind(py).call_method0(pyo3::intern!(py, "create_future")),
+        }
+    }
+}
+
+/// How the task is found that a loop runs.
+#[derive(Debug)]
+enum CurrentTask {
+    /// By asyncio's function, which returns it, or None.
+    Function(Py<PyAny>),
+    /// In asyncio's dictionary of them by their loops. Before CPython 3.12 the function is Python's, and does no more.
+    Dictionary(Py<PyDict>),
+}
+
+impl CurrentTask {
+    fn new(asyncio: &Bound<'_, PyModule>) -> PyResult<Self> {
+        let function = asyncio.getattr("current_task")?;
+        let tasks = asyncio.getattr("tasks")?;
+        let is_own = function.is(&tasks.getattr("current_task")?) && !function.is_instance_of::<PyCFunction>();
+        let kept = tasks.getattr_opt("_current_tasks")?.and_then(|kept| kept.cast_into_exact::<PyDict>().ok());
+        Ok(match kept {
+            Some(kept) if is_own => Self::Dictionary(kept.unbind()),
+            _ => Self::Function(function.unbind()),
+        })
+    }
+
+    /// Returns true if the loop runs none.
+    fn is_none(&self, py: Python<'_>, event_loop: &Py<PyAny>) -> PyResult<bool> {
+        match self {
+            Self::Function(function) => Ok(function.call1(py, (event_loop,))?.is_none(py)),
+            Self::Dictionary(kept) => Ok(kept.bind(py).get_item(event_loop)?.is_none()),
+        }
     }
 }
 
@@ -130,14 +183,25 @@ impl Wire {
     /// The rows of a batch may have no end, and the server may take them as fast as they are made: the loop's other
     /// tasks have their turn in between.
     pub(crate) fn flush(&self, py: Python<'_>) -> PyResult<()> {
+        let state = self.lock(py)?;
+        self.flush_with(py, state)
+    }
+
+    /// The same with the lock that was taken.
+    pub(super) fn flush_with(&self, py: Python<'_>, state: StateGuard<'_>) -> PyResult<()> {
         self.flush_due.store(false, Ordering::Relaxed);
+        let mut held = Some(state);
         // Since the write buffer was full for the first time; most requests never fill it.
         let mut began: Option<Instant> = None;
         loop {
             if began.is_some_and(|began| began.elapsed() > limits::FLUSH_TURN) {
+                drop(held);
                 return self.flush_soon(py);
             }
-            let mut state = self.lock(py)?;
+            let mut state = match held.take() {
+                Some(state) => state,
+                None => self.lock(py)?,
+            };
             let Io::Transport { transport } = &state.io else { return Ok(()) };
             let transport = transport.clone_ref(py);
             // Also while nothing can be written: the server may read on only when its own data is taken.
@@ -154,14 +218,16 @@ impl Wire {
             self.transmit(py, &mut state);
             let write_buffer = &mut state.connection.buffers.write_buffer;
             let stopped = write_buffer.take_stopped();
-            if stopped || write_buffer.is_full() {
+            let is_filled = stopped || write_buffer.is_full();
+            if is_filled {
                 if let Some(filling) = filling {
                     write_buffer.adapt(filling.elapsed());
                 }
                 began.get_or_insert_with(Instant::now);
             }
-            let bytes = match state.connection.buffers.take_outgoing() {
-                Ok(bytes) => bytes,
+            let bytes = match state.connection.buffers.outgoing() {
+                Ok([]) => None,
+                Ok(bytes) => Some((PyBytes::new(py, bytes), bytes.len())),
                 Err(fatal) => {
                     self.die(py, &mut state, &fatal);
                     drop(state);
@@ -169,18 +235,25 @@ impl Wire {
                     return Ok(());
                 }
             };
-            if bytes.is_empty() && stopped {
-                continue;
-            }
-            if bytes.is_empty() {
+            let Some((bytes, n)) = bytes else {
+                if stopped {
+                    held = Some(state);
+                    continue;
+                }
                 if let Some(drained) = state.drained.take() {
                     drained.complete(py, Ok(py.None()));
                 }
                 return Ok(());
-            }
+            };
+            state.connection.buffers.sent(n);
+            // Nothing could be added to the bytes, and nobody waits until they are gone.
+            let is_all = !is_filled && state.drained.is_none() && state.connection.buffers.tls().is_none();
             drop(state);
             // The transport may call pause_writing from in here.
-            transport.call_method1(py, pyo3::intern!(py, "write"), (PyBytes::new(py, &bytes),))?;
+            transport.call_method1(py, pyo3::intern!(py, "write"), (bytes,))?;
+            if is_all {
+                return Ok(());
+            }
         }
     }
 
@@ -235,29 +308,34 @@ impl Wire {
         is_over
     }
 
-    fn after_input(&self, py: Python<'_>, mut state: super::StateGuard<'_>, read: Option<&Read>) -> PyResult<()> {
+    fn after_input(&self, py: Python<'_>, mut state: StateGuard<'_>, read: Option<&Read>) -> PyResult<()> {
         self.process_input(py, &mut state);
         let is_turn_over = read.is_some_and(|read| self.was_decoded(&mut state, read));
         if self.exports.load(Ordering::Relaxed) == 0 {
             state.rest();
         }
         let Io::Transport { transport } = &state.io else { return Ok(()) };
-        let transport = transport.clone_ref(py);
         let dead = state.connection.ended().is_some();
         if state.connection.is_redirected() {
+            let transport = transport.clone_ref(py);
             state.io = Io::None;
             drop(state);
             transport.call_method0(py, "get_protocol")?.call_method1(py, "leave", (transport,))?;
             let state = self.lock(py)?;
             return self.reconnect_if_awaited(py, state);
         }
-        drop(state);
         if dead {
+            let transport = transport.clone_ref(py);
+            drop(state);
             transport.call_method0(py, "abort")?;
             return Ok(());
         }
-        self.flush(py)?;
-        if is_turn_over { self.call_soon(py, transport.bind(py), pyo3::intern!(py, "read_on")) } else { Ok(()) }
+        let reads_on = is_turn_over.then(|| transport.clone_ref(py));
+        self.flush_with(py, state)?;
+        match reads_on {
+            Some(transport) => self.call_soon(py, transport.bind(py), pyo3::intern!(py, "read_on")),
+            None => Ok(()),
+        }
     }
 
     /// Handles bytes that were read.
@@ -290,13 +368,13 @@ impl Wire {
     fn wake_up(&self, py: Python<'_>, wake_up: WakeUp) -> PyResult<()> {
         let Some(own) = &self.event_loop else { return Ok(()) };
         let is_here = own.thread.load(Ordering::Relaxed) == super::thread_number();
-        // A function of Python's on CPython 3.11: a signal may be handled in it, and its handler may raise.
-        let current = is_here.then(|| own.current.call1(py, (&own.event_loop,))).transpose();
-        let outcome = match current {
-            Ok(Some(current)) if current.is_none(py) => wake_up.call(py),
-            current => {
+        // It may be a function of Python's: a signal may be handled in it, and its handler may raise.
+        let is_free = if is_here { own.current.is_none(py, &own.event_loop) } else { Ok(false) };
+        let outcome = match is_free {
+            Ok(true) => wake_up.call(py),
+            otherwise => {
                 wake_up.schedule(py);
-                current.map(drop)
+                otherwise.map(drop)
             }
         };
         let Err(error) = outcome else { return Ok(()) };
@@ -311,7 +389,7 @@ impl Wire {
         Ok(())
     }
 
-    fn reconnect_if_awaited(&self, py: Python<'_>, state: super::StateGuard<'_>) -> PyResult<()> {
+    fn reconnect_if_awaited(&self, py: Python<'_>, state: StateGuard<'_>) -> PyResult<()> {
         let is_awaited = state.connection.machine.queued() > 0;
         if is_awaited && self.is_to_reconnect(&state) {
             self.call_reconnector(py, state)?;
@@ -320,7 +398,7 @@ impl Wire {
     }
 
     /// Has the loop connect the session again.
-    pub(super) fn call_reconnector(&self, py: Python<'_>, state: super::StateGuard<'_>) -> PyResult<()> {
+    pub(super) fn call_reconnector(&self, py: Python<'_>, state: StateGuard<'_>) -> PyResult<()> {
         let Some(reconnector) = self.reconnector.get() else { return Ok(()) };
         let NextStep::Reconnect { port, .. } = state.connection.next_step() else { return Ok(()) };
         drop(state);

@@ -252,7 +252,12 @@ impl Wire {
     ///
     /// If an interrupt or the end of the time ends the wait, the request is in flight or queued all the same, whatever
     /// was written of it: [`Wire::unfinished`] returns its ticket.
+    ///
+    /// On a loop it returns the future, which is not done.
     pub(crate) fn answer(&self, py: Python<'_>, ticket: Py<PyAny>, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
+        if let Some(own) = &self.event_loop {
+            return self.limited(py, own, ticket, timeout);
+        }
         let ticket = ticket.into_bound(py).cast_into::<Ticket>()?;
         let mut noticed = None;
         let outcome = self.wait_for(py, &ticket, timeout, |state| {

@@ -20,6 +20,9 @@ impl Wire {
     fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
         if let Some(own) = &self.event_loop {
             visit.call(&own.event_loop)?;
+            if let Some(arm) = own.arm.get() {
+                visit.call(arm)?;
+            }
         }
         // The thread that has the lock uses the connection, and keeps it until the collection has ended: the lock is
         // not released without the interpreter.

@@ -16,6 +16,7 @@ mod asyncio;
 pub(crate) mod blocking;
 mod collected;
 mod fork;
+mod late;
 mod lock;
 pub(crate) mod requests;
 pub(crate) mod setup;
@@ -24,6 +25,7 @@ mod streams;
 
 pub use asyncio::ReadBufferView;
 pub(crate) use fork::after_fork_in_child;
+pub(crate) use late::Seconds;
 pub(crate) use lock::{StateGuard, thread_number};
 pub use states::{Discarded, Transfer};
 
@@ -40,7 +42,7 @@ use headrace_io::{Address, Hangup, Link, TcpOptions, Waker};
 use headrace_tls::TlsConnection;
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict};
+use pyo3::types::{PyBytes, PyDict, PyList};
 use std::cell::{Cell, RefCell};
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicIsize, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
@@ -63,6 +65,8 @@ pub(crate) struct WireState {
     pub(crate) connection: Connection<dyn Engine>,
     pub(crate) io: Io,
     queries: Py<PyDict>,
+    /// When the timer is due that looks at the limits of a loop's statements.
+    timer_due: Option<Instant>,
     /// Bytes of their texts.
     queries_bytes: Cell<usize>,
     pub(crate) settings: Arc<Settings>,
@@ -169,6 +173,8 @@ pub struct Wire {
     timings: [Counter; TIMED.len()],
     /// How long no byte may move while a blocking caller waits.
     limits: Limits,
+    /// A list that is not empty while there are notices.
+    noticed: Py<PyList>,
     /// Statements begin a transaction if none is open.
     pub(crate) begins: AtomicBool,
     /// The number of the transaction block that is open: the machine reads it.
@@ -212,6 +218,9 @@ impl Wire {
     /// The content of the read buffer was handled: completes the futures of those who wait for something other than a
     /// request.
     fn processed_input(&self, py: Python<'_>, state: &mut WireState, handled: Result<(), Fatal>) {
+        if state.connection.machine.has_notices() {
+            self.note_notices(py);
+        }
         if let Err(fatal) = handled {
             if !self.survives_loss(py, state, &fatal) {
                 self.die(py, state, &fatal);
@@ -240,6 +249,22 @@ impl Wire {
             for waiting in std::mem::take(&mut state.notified) {
                 waiting.complete(py, Ok(py.None()));
             }
+        }
+    }
+
+    /// The notices are taken.
+    pub(crate) fn notices_taken(&self, py: Python<'_>) -> PyResult<()> {
+        let noticed = self.noticed.bind(py);
+        noticed.del_slice(0, noticed.len())
+    }
+
+    #[cold]
+    fn note_notices(&self, py: Python<'_>) {
+        let noticed = self.noticed.bind(py);
+        if noticed.is_empty()
+            && let Err(error) = noticed.append(py.None())
+        {
+            error.write_unraisable(py, None);
         }
     }
 
@@ -531,9 +556,10 @@ impl Wire {
         Ok(self.lock(py)?.connection.machine.queued())
     }
 
-    /// Returns true if there are notices.
-    fn has_notices(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.lock(py)?.connection.machine.has_notices())
+    /// A list that is not empty while there are notices, always the same one.
+    #[getter]
+    fn noticed(&self, py: Python<'_>) -> Py<PyList> {
+        self.noticed.clone_ref(py)
     }
 
     /// The encryption of the connection, or None.

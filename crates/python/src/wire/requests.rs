@@ -101,10 +101,12 @@ impl Wire {
         request: <D::Machine as Protocol>::Request,
         call: PyCall<D>,
     ) -> PyResult<Py<PyAny>> {
+        self.check_ready(py, &state)?;
         self.put(py, state, request, call, false)
     }
 
-    /// Queues a request. One that `may_be_withdrawn` is a call of its own, whose caller waits for it at once.
+    /// Queues a request of a connection that is ready. One that `may_be_withdrawn` is a call of its own, whose caller waits
+    /// for it at once.
     fn put<D: Dialect>(
         &self,
         py: Python<'_>,
@@ -113,7 +115,6 @@ impl Wire {
         call: PyCall<D>,
         may_be_withdrawn: bool,
     ) -> PyResult<Py<PyAny>> {
-        self.check_ready(py, &state)?;
         let object = call.completion.object(py);
         let busy = state.connection.machine.in_flight() > 0;
         let lane = call.lane();
@@ -128,14 +129,12 @@ impl Wire {
     /// Makes sure that the bytes of queued requests are sent; `busy` indicates whether something was in flight before.
     fn get_going(&self, py: Python<'_>, state: super::StateGuard<'_>, busy: bool) -> PyResult<()> {
         if let Io::Transport { .. } = state.io {
-            drop(state);
-            if busy {
-                // Other requests of this turn of the loop are sent in the same write.
-                self.flush_soon(py)?;
-            } else {
-                self.flush(py)?;
+            if !busy {
+                return self.flush_with(py, state);
             }
-            return Ok(());
+            // Other requests of this turn of the loop are sent in the same write.
+            drop(state);
+            return self.flush_soon(py);
         }
         if self.event_loop.is_some() && self.is_to_reconnect(&state) {
             self.call_reconnector(py, state)?;
@@ -294,7 +293,7 @@ impl Wire {
 
     /// Forgets the request of this ticket or future: its reply will be read and dropped, or it is not sent at all.
     /// Returns true if the server is working on it now, so that a cancel request makes sense.
-    fn discard(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<bool> {
+    pub(super) fn discard(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>) -> PyResult<bool> {
         Ok(self.forget(py, ticket, false)?.0 == Discarded::Alone)
     }
 

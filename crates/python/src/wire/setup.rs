@@ -12,7 +12,7 @@ use headrace_core::{Cancellation, Fatal, FatalKind, NextStep, TransactionStatus,
 use headrace_io::{Address, Connecting, Link, TcpOptions};
 use headrace_tls::{ClientCert, Roots, TlsConfig, Verify};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyDict, PyList};
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
 use std::io;
@@ -114,6 +114,7 @@ impl Wire {
             connection: Connection::new(machine, write_buffer, tls),
             io: Io::None,
             queries: PyDict::new(py).unbind(),
+            timer_due: None,
             queries_bytes: Cell::new(0),
             settings: Arc::new(settings),
             has_unreported_error: Cell::new(false),
@@ -155,6 +156,7 @@ impl Wire {
             cancellation: Mutex::new(Cancellation::Impossible),
             event_loop: event_loop.map(|event_loop| OwnLoop::new(py, event_loop)).transpose()?,
             timings: Default::default(),
+            noticed: PyList::empty(py).unbind(),
             limits: Limits { read: seconds(options, "read_timeout")?, write: seconds(options, "write_timeout")? },
             begins: AtomicBool::new(true),
             block,
@@ -272,8 +274,7 @@ impl Wire {
                     return Err(other_loop(py, event_loop));
                 }
                 own.thread.store(super::thread_number(), Ordering::Relaxed);
-                let future = event_loop.call_method0(pyo3::intern!(py, "create_future"))?;
-                Ok(Completion::Future(future.unbind()))
+                Ok(Completion::Future(own.future(py)?.unbind()))
             }
         }
     }

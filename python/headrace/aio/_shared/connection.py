@@ -183,17 +183,20 @@ class LoopConnection(LoopArrowQueries[R]):
             cursor = await self._cursor_type(self, factory).execute(sql, args or None, timeout=timeout)
             return await cursor.fetchall()
         # The same result as with a cursor, without one.
+        future: Any = None  # asyncio only
         try:
-            # No method is chosen first: CPython makes an object of one that is not called where it is looked up.
-            ticket = core.submit_first(sql, args or None) if first else core.submit(sql, args or None)  # asyncio only
-            result = await self._wait(ticket, timeout)  # asyncio only
+            future = self._answer(sql, args or None, timeout, first, factory is core.tuples)  # asyncio only
+            result = await future  # asyncio only
+            if core.noticed:  # asyncio only
+                core.notices()
             # blocking: result = self._answer(sql, args or None, timeout, first, factory is core.tuples)
-            # blocking: if type(result) is list and not (
-            # blocking:     result and type(result[0]) is Result  # pyright: ignore[reportUnknownArgumentType]
-            # blocking: ):
-            # blocking:     return result  # pyright: ignore[reportUnknownVariableType]
+            if type(result) is list and not (
+                result and type(result[0]) is Result  # pyright: ignore[reportUnknownArgumentType]
+            ):
+                return result  # pyright: ignore[reportUnknownVariableType]
         except BaseException as error:
-            core.withdraw(error)
+            self._unanswered(core, future, error, timeout)  # asyncio only
+            # blocking: core.withdraw(error)
             raise
         if factory is core.tuples and isinstance(result, Result) and result.rows is not None:
             return result.rows  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
@@ -503,7 +506,7 @@ class LoopConnection(LoopArrowQueries[R]):
                 await self._wait(end, limit)
             except errors.Error as error:
                 first = first or error
-        if core.has_notices():
+        if core.noticed:
             core.notices()
         if first is not None and not quiet:
             raise first

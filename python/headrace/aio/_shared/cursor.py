@@ -63,7 +63,9 @@ class LoopCursor(CursorBase[R]):
         """
         if self._closed:
             raise InterfaceError("the cursor is closed")
-        core = self._connection._core
+        connection = self._connection
+        core = connection._core
+        future: Any = None  # asyncio only
         started = time.perf_counter_ns() if core.timing else 0
         try:
             if core.pipelines and (pipeline := core.pipeline()) is not None:
@@ -81,10 +83,12 @@ class LoopCursor(CursorBase[R]):
             self._result = self._rows = self._arrow = self._error = None
             self._more = ()
             self._position = 0
-            ticket = core.submit(sql, params)  # asyncio only
             try:
-                outcome = await self._connection._wait(ticket, timeout)  # asyncio only
-                # blocking: outcome = self._connection._answer(sql, params, timeout)
+                future = connection._answer(sql, params, timeout)  # asyncio only
+                outcome = await future  # asyncio only
+                if core.noticed:  # asyncio only
+                    core.notices()
+                # blocking: outcome = connection._answer(sql, params, timeout)
                 if type(outcome) is not Result:
                     self._take(outcome)
                 elif self._row_factory is core.tuples:
@@ -97,7 +101,8 @@ class LoopCursor(CursorBase[R]):
                 self._failed(error)
                 raise
         except BaseException as error:
-            core.withdraw(error)
+            connection._unanswered(core, future, error, timeout)  # asyncio only
+            # blocking: core.withdraw(error)
             raise
         finally:
             if started:

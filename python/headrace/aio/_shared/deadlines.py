@@ -6,8 +6,11 @@ import asyncio
 import contextvars
 import math
 import time
+import weakref
+from collections.abc import Iterable
 from typing import Any
 
+from ..._native import Wire
 from ..._shared.limits import Until, checked_seconds
 
 
@@ -21,10 +24,18 @@ class Deadlines:
     A timer for each of them would cost as much as a statement. So there is one, which is not stopped when a wait ends:
     when it is due it looks at those that are under way by then, and is set to the first of their ends. Statements with
     equal limits, one after the other, set it once in the time of a limit.
+
+    The engine keeps the ends of statements that are executed by its ``run``, with the statements: nothing is left to do
+    when one is answered. It sets the timer by :meth:`arm`, and is asked for those that are late.
     """
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, wire: Wire | None = None) -> None:
         self._loop = loop
+        self._wire: weakref.ref[Wire] | None = None
+        if wire is not None:
+            wire.on_limit(self.arm)
+            # The engine has this, and the loop its timer.
+            self._wire = weakref.ref(wire)
         ends: dict[Any, float] = {}
         self._ends = ends
         """The futures that are waited for, and when their time is up, by the monotonic clock: asking the loop's own
@@ -59,6 +70,12 @@ class Deadlines:
             return
         self._ends[future] = end
 
+    def arm(self, seconds: float) -> None:
+        """Looks at the engine's statements after ``seconds`` at the latest."""
+        due = time.monotonic() + seconds
+        if due < self._due:
+            self._set(due)
+
     def stop(self) -> None:
         """The connection is closed: what is still waited for fails with that."""
         if self._timer is not None:
@@ -76,15 +93,30 @@ class Deadlines:
         now = max(time.monotonic(), self._due)
         self._timer, self._due = None, math.inf
         first = math.inf
+        late: list[Any] = []
         for future, end in self._ends.items():
             if end > now:
                 first = min(first, end)
-            elif not future.done():
-                future.set_exception(Overdue())
-                # Retrieved: the task may be cancelled before it is resumed.
-                future.exception()
+            else:
+                late.append(future)
+        wire = None if self._wire is None else self._wire()
+        if wire is not None and not wire.closed:
+            statements, left = wire.overdue()
+            late += statements
+            if left is not None:
+                first = min(first, now + left)
+        _tell(late)
         if first < math.inf:
             self._set(first)
+
+
+def _tell(late: Iterable[Any]) -> None:
+    """Ends the waits for futures that are not done."""
+    for future in late:
+        if not future.done():
+            future.set_exception(Overdue())
+            # Retrieved: the task may be cancelled before it is resumed.
+            future.exception()
 
 
 def is_overdue(future: Any) -> bool:

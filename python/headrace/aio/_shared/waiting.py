@@ -13,12 +13,13 @@ import warnings
 import weakref
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ... import defaults, errors
 from ..._native import Discarded, Wire
 from ..._shared.connection_base import ConnectionBase
 from ..._shared.core import Core, ExclusiveUse
+from ..._shared.cursor_base import Params
 from ..._shared.flows import Flow, PendingRequest
 from ..._shared.lease import NO_CORE, RETURNED
 from ..._shared.limits import (
@@ -41,6 +42,9 @@ from .leftovers import Leftovers
 from .watch import Watch
 from .within import within
 
+if TYPE_CHECKING:
+    from ...sql import Statement
+
 R = TypeVar("R")
 T = TypeVar("T")
 
@@ -59,7 +63,7 @@ class LoopWaiting(ConnectionBase[R]):
         self._leftovers = Leftovers()
         self._watch: Watch | None = core.watch
         """What ends a connection on which nothing comes or goes for too long."""
-        self._deadlines = Deadlines(self._loop)
+        self._deadlines = Deadlines(self._loop, core.wire)
         self._turn = 0.0
         """When the loop's other tasks have their turn next, beside a COPY."""
 
@@ -98,9 +102,35 @@ class LoopWaiting(ConnectionBase[R]):
         finally:
             if deadlines is not None:
                 deadlines.end(future, None)
-        if core.has_notices():
+        if core.noticed:
             core.notices()
         return result  # type: ignore[no-any-return]
+
+    def _answer(self, sql: Statement, params: Params, limit: Limit, first: bool = False, bare: bool = False) -> Any:
+        """Queues one statement outside of a pipeline, which has its limit from the engine. Returns the future of its
+        result: if awaiting it raises anything, :meth:`_unanswered` is called. With ``bare`` a list of rows is enough.
+
+        What :meth:`_wait` does, for the price of fewer frames: there it is a coroutine of its own.
+        """
+        core = self._core
+        future = core.run(sql, params, core.way, first, bare, core.command_timeout if limit is None else limit)
+        if self._watch is not None:
+            self._watch.start()
+        return future
+
+    def _unanswered(self, core: Core, future: Any, error: BaseException, limit: Limit) -> None:
+        """The wait for the future of :meth:`_answer` has ended with ``error``; None where nothing was queued. Raises
+        TimeoutError, if the time is up."""
+        if future is None:
+            return
+        if isinstance(error, Overdue):
+            # It has the caller's frame, which has the future, which has it: the connection would wait for the
+            # collector.
+            error.__traceback__ = None
+            self._abandon(future)
+            raise overdue(core.command_timeout if limit is None else limit) from None
+        if isinstance(error, asyncio.CancelledError):
+            self._abandon(future)
 
     def _begin_reading(self) -> None:
         """A stream begins."""
