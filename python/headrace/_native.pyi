@@ -14,6 +14,7 @@ from .types import ParameterRows, TransactionStatus
 __all__ = [
     "ARROW_BATCH_BYTES",
     "FLUSH_TURN",
+    "Alarm",
     "ArrowBatch",
     "ArrowResult",
     "ArrowSink",
@@ -45,6 +46,12 @@ __all__ = [
 
 ARROW_BATCH_BYTES: Final[int]
 FLUSH_TURN: Final[float]
+
+@final
+class Alarm:
+    def __new__(cls, seconds: float) -> Self: ...
+    def fileno(self) -> int: ...
+    def close(self) -> None: ...
 
 @final
 class ArrowBatch:

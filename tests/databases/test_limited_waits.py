@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from headrace.aio._shared import deadlines
 from headrace.aio._shared.deadlines import Overdue
 from servers import Database
 
@@ -21,15 +22,14 @@ LIMIT = 0.1
 async def test_statements_with_limits_set_one_timer(any_db: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     async with await any_db.aconnect(autocommit=True, command_timeout=60) as conn:
         await conn.fetchval(any_db.one)
-        loop = asyncio.get_running_loop()
-        timers: list[float] = []
-        call_at = loop.call_at
+        timers: list[Any] = []
+        timer = deadlines.timer
 
-        def counted(when: float, *args: Any, **keywords: Any) -> asyncio.TimerHandle:
-            timers.append(when)
-            return call_at(when, *args, **keywords)
+        def counted(*args: Any) -> Any:
+            timers.append(timer(*args))
+            return timers[-1]
 
-        monkeypatch.setattr(loop, "call_at", counted)
+        monkeypatch.setattr(deadlines, "timer", counted)
         for _ in range(5):
             await conn.fetchval(any_db.one)
             await conn.execute(any_db.one, timeout=90)

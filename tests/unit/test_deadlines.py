@@ -6,6 +6,8 @@ import asyncio
 import contextvars
 import gc
 import math
+import os
+import sys
 import time
 import weakref
 from collections.abc import Callable, Coroutine
@@ -14,6 +16,7 @@ from typing import Any
 import pytest
 
 from headrace._shared.limits import Until
+from headrace.aio._shared import alarm, deadlines
 from headrace.aio._shared.deadlines import Deadlines, Overdue, apart, is_overdue
 from headrace.errors import ProgrammingError
 
@@ -77,26 +80,64 @@ def test_each_wait_ends_after_its_own_limit(run: Any) -> None:
     assert run(main()) == [(OVERDUE, True)] * 5
 
 
-def test_waits_one_after_the_other_set_the_timer_once() -> None:
-    class Counting(asyncio.SelectorEventLoop):
-        timers = 0
+def test_waits_one_after_the_other_set_the_timer_once(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    timers: list[Any] = []
 
-        def call_at(self, *args: Any, **keywords: Any) -> asyncio.TimerHandle:
-            self.timers += 1
-            return super().call_at(*args, **keywords)
+    def counted(*args: Any) -> Any:
+        timers.append(alarm.timer(*args))
+        return timers[-1]
 
-    async def main() -> int:
+    async def main() -> None:
         loop = asyncio.get_running_loop()
-        deadlines = Deadlines(loop)
+        limits = Deadlines(loop)
         for seconds in (60, 60, 90, 60.5, 70):
             future = loop.create_future()
             loop.call_soon(future.set_result, 1)
-            assert await outcome(deadlines, future, seconds) == 1
-        return loop.timers  # type: ignore[attr-defined,no-any-return]
+            assert await outcome(limits, future, seconds) == 1
 
-    loop = Counting()
+    monkeypatch.setattr(deadlines, "timer", counted)
+    run(main())
+    assert len(timers) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has timers that a selector waits for")
+def test_asyncio_has_no_timer_of_its_own_to_look_at_in_each_turn() -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        limits, future = Deadlines(loop), loop.create_future()
+        before = len(os.listdir("/proc/self/fd"))
+        loop.call_soon(future.set_result, 1)
+        assert await outcome(limits, future, 60) == 1
+        assert limits._timer is not None
+        assert loop._scheduled == []  # type: ignore[attr-defined]
+        limits.stop()
+        assert await outcome(limits, loop.create_future(), 0.001) == OVERDUE
+        assert len(os.listdir("/proc/self/fd")) == before
+
+    asyncio.run(main())
+
+
+def test_without_a_file_descriptor_the_timer_is_the_loops(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    def none(seconds: float) -> Any:
+        raise OSError("too many open files")
+
+    async def main() -> Any:
+        loop = asyncio.get_running_loop()
+        return await outcome(Deadlines(loop), loop.create_future(), 0.001)
+
+    monkeypatch.setattr(alarm, "Alarm", none)
+    assert run(main()) == OVERDUE
+
+
+def test_a_loop_with_a_time_of_its_own_has_the_timer() -> None:
+    class Derived(asyncio.SelectorEventLoop):
+        pass
+
+    loop = Derived()
     try:
-        assert loop.run_until_complete(main()) == 1
+        timer = alarm.timer(loop, 60, print, contextvars.Context())
+        assert isinstance(timer, asyncio.TimerHandle)
+        timer.cancel()
     finally:
         loop.close()
 

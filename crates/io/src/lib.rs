@@ -9,6 +9,7 @@
 //! interrupts.
 #![forbid(unsafe_code)]
 
+mod alarm;
 pub mod blocking;
 mod connect;
 mod flow;
@@ -22,6 +23,7 @@ pub mod tokio;
 mod transfer;
 mod wake;
 
+pub use alarm::Alarm;
 pub use connect::Connecting;
 pub use flow::Flow;
 pub use wake::Waker;

@@ -99,5 +99,5 @@ mod _native {
     #[pymodule_export]
     use crate::wire::after_fork_in_child;
     #[pymodule_export]
-    use crate::wire::{Discarded, ReadBufferView, Transfer, Wire};
+    use crate::wire::{Alarm, Discarded, ReadBufferView, Transfer, Wire};
 }

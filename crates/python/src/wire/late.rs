@@ -6,6 +6,7 @@ use crate::limits::TIMER_EARLY;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::types::{PyFloat, PyInt};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Seconds that a call may take, from the `Limit` of Python; `None` for no limit.
@@ -28,6 +29,31 @@ impl<'a, 'py> FromPyObject<'a, 'py> for Seconds {
         }
         let left = given.py().import("headrace._shared.limits")?.getattr("seconds_left")?;
         Ok(Self(Some(left.call1((given,))?.extract()?)))
+    }
+}
+
+/// A timer that the selector of a loop waits for: its file descriptor can be read from once it is due.
+#[pyclass(frozen, module = "headrace._native")]
+#[derive(Debug)]
+pub struct Alarm(Mutex<Option<headrace_io::Alarm>>);
+
+#[pymethods]
+impl Alarm {
+    /// One that is due after a number of seconds. Raises OSError where the system has none.
+    #[new]
+    fn new(seconds: f64) -> PyResult<Self> {
+        let time = Duration::try_from_secs_f64(seconds.max(0.0)).unwrap_or(Duration::MAX);
+        Ok(Self(Mutex::new(Some(headrace_io::Alarm::after(time)?))))
+    }
+
+    /// The number of its file descriptor, -1 once it is closed.
+    fn fileno(&self) -> i64 {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).as_ref().map_or(-1, headrace_io::Alarm::fd)
+    }
+
+    /// Closes it.
+    fn close(&self) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).take();
     }
 }
 

@@ -25,6 +25,7 @@ mod streams;
 
 pub use asyncio::ReadBufferView;
 pub(crate) use fork::after_fork_in_child;
+pub use late::Alarm;
 pub(crate) use late::Seconds;
 pub(crate) use lock::{StateGuard, thread_number};
 pub use states::{Discarded, Transfer};

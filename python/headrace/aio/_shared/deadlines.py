@@ -12,6 +12,7 @@ from typing import Any
 
 from ..._native import Wire
 from ..._shared.limits import Until, checked_seconds
+from .alarm import LoopAlarm, timer
 
 
 class Overdue(Exception):
@@ -42,7 +43,7 @@ class Deadlines:
         would take a frame more."""
         self.end = ends.pop
         """``end(future, None)``: the wait is over. A method of the dictionary, which takes no frame."""
-        self._timer: asyncio.TimerHandle | None = None
+        self._timer: asyncio.TimerHandle | LoopAlarm | None = None
         self._due = math.inf
         """When the timer is due, by the same clock."""
         # That of the first statement would be kept as long as there are others.
@@ -86,7 +87,7 @@ class Deadlines:
         if self._timer is not None:
             self._timer.cancel()
         self._due = due
-        self._timer = self._loop.call_later(due - time.monotonic(), self._look, context=self._context)
+        self._timer = timer(self._loop, due - time.monotonic(), self._look, self._context)
 
     def _look(self) -> None:
         # The loop's clock may be a little ahead of this one.
