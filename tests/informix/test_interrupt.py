@@ -53,6 +53,26 @@ def test_a_cancelled_query_leaves_the_transaction_as_it_was(ifx: InformixServer,
         conn.commit()
 
 
+def test_an_interrupt_ends_no_later_savepoint_that_waits_for_a_lock(ifx: InformixServer, table: str) -> None:
+    with (
+        headrace.informix.connect(**ifx.parameters(), autocommit=True, lock_wait=20) as conn,
+        headrace.informix.connect(**ifx.parameters()) as writer,
+    ):
+        conn.execute(f"create table {table} (a int)")
+        insert: Any = f"insert into {table} values (?)"
+        conn.executemany(insert, [(0,), (1,)])
+        writer.execute(insert, (2,))
+        with pytest.raises(TimeoutError):
+            conn.fetch("select ifx_sleep(30) from sysmaster:sysdual", timeout=0.1)
+        committing = threading.Timer(0.3, writer.commit)
+        committing.start()
+        with conn.transaction():
+            # The statement is prepared: a savepoint comes first.
+            conn.executemany(insert, [(3,), (4,)])
+        committing.join()
+        assert conn.fetchval(f"select count(*) from {table}") == 5
+
+
 @contextlib.contextmanager
 def stopped(server: InformixServer) -> Iterator[None]:
     """The server does nothing in the block, as one on a busy machine."""

@@ -393,7 +393,7 @@ impl SqliSession {
     }
 
     /// An interrupt that came before a group is not meant for it.
-    fn forget_interrupt(&mut self) {
+    pub(super) fn forget_interrupt(&mut self) {
         if !std::mem::take(&mut self.fresh) {
             return;
         }

@@ -516,6 +516,7 @@ impl SqliSession {
     }
 
     pub(super) fn savepoint(&mut self, verb: &str, name: &[u8]) -> Result<()> {
+        self.forget_interrupt();
         self.begin_implicitly();
         if self.transaction == Transaction::None {
             return Err(SqlError::new(-255, ""));
