@@ -277,6 +277,20 @@ impl ServerError {
         ENDS_SESSION.contains(&(self.origin, self.code))
     }
 
+    /// Its text, or what its number means.
+    fn words(&self) -> &str {
+        match self.message.trim() {
+            "" => self.meaning().map_or("the server reports an error", |(_, _, text)| text),
+            text => text,
+        }
+    }
+
+    /// The same error of a statement that may have been executed: the server has gone, and its CAS does not know either.
+    pub(crate) fn of_unknown_outcome(self) -> Self {
+        let message = format!("{}; it is unknown whether the statement in flight was executed", self.words());
+        Self { message, ..self }
+    }
+
     fn meaning(&self) -> Option<&'static (i32, Condition, &'static str)> {
         let (table, code) = match self.origin {
             Origin::Cas => (CAS, renewed(self.code)),
@@ -327,12 +341,7 @@ impl Diagnostics for ServerError {
 
 impl fmt::Display for ServerError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let text = self.message.trim();
-        if text.is_empty() {
-            f.write_str(self.meaning().map_or("the server reports an error", |(_, _, text)| text))?;
-        } else {
-            f.write_str(text)?;
-        }
+        f.write_str(self.words())?;
         let of = match self.origin {
             Origin::Cas => "CAS error",
             Origin::Dbms => "error",

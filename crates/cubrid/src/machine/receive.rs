@@ -219,13 +219,6 @@ impl<H: CasHandler> Machine<H> {
         Ok(())
     }
 
-    /// The session is of no use after an error.
-    pub(super) fn session_ended(&mut self, error: ServerError) -> Fatal {
-        let reason = Fatal::new(FatalKind::SessionEnded, format!("the server ended the session: {error}"));
-        self.closing_error = Some(error);
-        reason
-    }
-
     /// A reply inside of a block, which is not its end, has told whether a transaction is open. One is, from the first
     /// statement to the end of the block: otherwise what was executed is lost, or was committed, and the rest of the
     /// block would be a transaction of its own.

@@ -15,6 +15,7 @@ use super::{CasHandler, Loss, Machine, Phase, SessionOptions};
 use crate::limits::RESUMES;
 use crate::messages::CasInfo;
 use crate::messages::login::{Connected, SessionId};
+use crate::messages::server::ServerError;
 use headrace_core::transaction::Event as Report;
 use headrace_core::{Fatal, FatalKind, Requests, Verb, WriteBuffer};
 
@@ -40,8 +41,7 @@ impl<H: CasHandler> Machine<H> {
             return false;
         }
         let Some(Connected { session, process_id, .. }) = self.connected else { return false };
-        let commits = self.queue.in_flight().any(|pending| matches!(pending.verb(), Some(Verb::Commit(_))));
-        let has_executed = self.queue.in_flight().any(|pending| pending.may_have_executed(commits));
+        let has_executed = self.may_have_executed();
         if let Some(first) = self.queue.in_flight().next() {
             // Whether they are in a block is as it was before they were sent: one of them may have been its end.
             self.transaction.on(if first.in_block { Report::Declare } else { Report::Ended });
@@ -71,6 +71,24 @@ impl<H: CasHandler> Machine<H> {
         self.resuming = Some(Resuming { session, process_id: has_executed.then_some(process_id), attempts: 0 });
         self.phase = Phase::Released;
         true
+    }
+
+    /// Returns true if a request is in flight that may have changed something, and would a second time.
+    fn may_have_executed(&self) -> bool {
+        let commits = self.commits();
+        self.queue.in_flight().any(|pending| pending.may_have_executed(commits))
+    }
+
+    fn commits(&self) -> bool {
+        self.queue.in_flight().any(|pending| matches!(pending.verb(), Some(Verb::Commit(_))))
+    }
+
+    /// The session is of no use after an error.
+    pub(super) fn session_ended(&mut self, error: ServerError) -> Fatal {
+        let reason = Fatal::new(FatalKind::SessionEnded, format!("the server ended the session: {error}"));
+        let is_unknown = self.may_have_executed() || self.commits();
+        self.closing_error = Some(if is_unknown { error.of_unknown_outcome() } else { error });
+        reason
     }
 
     /// The connection was lost while the parameters of the resumed session were being set, between whose replies the

@@ -349,3 +349,33 @@ fn the_rest_of_a_block_is_not_executed_without_its_beginning() {
     session.feed(&crate::support::done(0)).unwrap();
     assert!(lose(&mut session));
 }
+
+#[test]
+fn an_error_that_ends_the_session_says_so_where_the_statement_may_have_been_executed() {
+    // The CAS reports that the server has gone. What that had committed before is stored.
+    let ended = |mut session: Conversation| {
+        let lost = session.feed(&crate::support::error(0, -2, -111)).unwrap_err();
+        assert_eq!(lost.kind, FatalKind::SessionEnded);
+        session.machine.closing_error().unwrap().to_string().contains("unknown whether the statement in flight")
+    };
+    let mut session = start_known();
+    session.execute(INSERT, vec![V::Int(2)]);
+    assert!(ended(session));
+    let mut session = start_block();
+    session.verb(Verb::Commit(IfUnsent::RollBack));
+    assert!(ended(session));
+    let mut session = start();
+    session.batch(true, &[1, 2]);
+    session.feed(&prepared(1, 20, 1)).unwrap();
+    assert!(ended(session));
+    // Nothing is stored of a block that does not end, of a PREPARE and of a ping.
+    let mut session = start_block();
+    session.execute(INSERT, vec![V::Int(3)]);
+    assert!(!ended(session));
+    let mut session = start();
+    session.execute(INSERT, vec![V::Int(2)]);
+    assert!(!ended(session));
+    let mut session = start();
+    session.verb(Verb::Ping);
+    assert!(!ended(session));
+}
