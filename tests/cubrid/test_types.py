@@ -69,6 +69,19 @@ def test_a_value_comes_back_as_it_went(conn: Connection, table: str, name: str, 
     conn.rollback()
 
 
+def test_a_time_without_a_zone_is_the_clock_of_one_with_a_zone(conn: Connection) -> None:
+    noon, morning = dt.datetime(2024, 2, 3, 12), dt.datetime(2024, 2, 3, 4, 5, 6, 7_000)
+    for expression, expected in (
+        ("cast(datetimetz'2024-02-03 04:05:06.007 +09:00' as datetime)", morning),
+        ("cast(timestamptz'2024-02-03 04:05:06 +09:00' as datetime)", morning.replace(microsecond=0)),
+        ("cast(datetimetz'2024-02-03 04:05:06.007 +09:00' as date)", morning.date()),
+        ("cast(datetimetz'2024-02-03 04:05:06.007 +09:00' as time)", dt.time(4, 5, 6)),
+        ("new_time(datetime'2024-02-03 12:00:00', 'UTC', 'Asia/Seoul')", noon.replace(hour=21)),
+        ("new_time(datetime'2024-02-03 12:00:00', '+09:00', '-03:30')", dt.datetime(2024, 2, 2, 23, 30)),
+    ):
+        assert conn.fetchval(f"select {expression}") == expected, expression
+
+
 def test_json_is_a_value(conn: Connection, table: str) -> None:
     conn.execute(f"create table {table} (v json)")
     value = {"a": [1, 2.5, None, "한"]}

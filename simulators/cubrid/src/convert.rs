@@ -333,10 +333,14 @@ fn time(value: &Value, from: &Type, to: &Type, zone: &str) -> Result<Value> {
             };
             return target.map(Value::Text).ok_or_else(refused);
         }
-        match from.has_zone() {
-            true => (times::moved(text, zone).and_then(|moved| times::local(&moved)).ok_or_else(refused)?.0, None),
-            false => (Fields::kept(text), None),
-        }
+        // A TIMESTAMP is an instant. The others take the clock of the value's own zone, which those with a LOCAL one have not.
+        let has_own = matches!(from.code, TIMESTAMPTZ | DATETIMETZ) && to.code != TIMESTAMP;
+        let fields = match (from.has_zone(), has_own) {
+            (true, true) => times::local(text).ok_or_else(refused)?.0,
+            (true, false) => times::moved(text, zone).and_then(|moved| times::local(&moved)).ok_or_else(refused)?.0,
+            (false, _) => Fields::kept(text),
+        };
+        (fields, None)
     } else if from.family() == Family::Text {
         let (time, own) = if to.has_zone() { times::split_zone(text) } else { (text.as_str(), None) };
         let (fields, date, clock) = times::parse(time).ok_or_else(refused)?;

@@ -571,6 +571,13 @@ fn register_session(connection: &Connection, state: &Arc<State>, impure: Functio
         let (Some(time), Some(zone)) = (text(context, 0), text(context, 1)) else { return Ok(None) };
         Ok(times::epoch(&Fields::kept(&time), &zone))
     })?;
+    connection.create_scalar_function("cub_new_time", 3, impure, |context| {
+        let (Some(time), Some(from), Some(to)) = (text(context, 0), text(context, 1), text(context, 2)) else {
+            return Ok(None);
+        };
+        let moved = times::zoned(&Fields::kept(&time), &from).and_then(|kept| times::moved(&kept, &to));
+        Ok(moved.and_then(|kept| times::local(&kept)).map(|(fields, _)| fields.text(DATETIME)))
+    })?;
     connection.create_scalar_function("cub_from_unix", 2, impure, |context| {
         let (Some(seconds), Some(zone)) = (integer(context, 0), text(context, 1)) else { return Ok(None) };
         Ok(times::from_epoch(seconds, &zone).map(|fields| fields.text(TIMESTAMP)))

@@ -642,6 +642,11 @@ impl Compiler<'_> {
                 let value = self.as_type(arguments.remove(0), &Type::of(BIGINT))?;
                 (format!("cub_from_unix({value}, {zone})"), Type::of(TIMESTAMP))
             }
+            "new_time" if arguments.len() == 3 && first.code != TIME => {
+                let [to, from] = [2, 1].map(|at| self.as_type(arguments.remove(at), &text_type(STRING)));
+                let value = self.coerce(arguments.remove(0), &Type::of(DATETIME), crate::convert::Mode::Compare)?;
+                (format!("cub_new_time({value}, {}, {})", from?, to?), Type::of(DATETIME))
+            }
             "time_to_sec" => {
                 let value = arguments.remove(0);
                 let value = self.as_time(value, TIME)?;
