@@ -249,6 +249,34 @@ def test_expressions(cub_engines: Engines, expression: Any, expected: Any) -> No
     assert cub_engines.connected(lambda connection: connection.scalar(sa.select(expression))) == expected
 
 
+@pytest.mark.parametrize("way", ["typed", "untyped", "driver"])
+def test_times_with_a_zone_keep_it_in_texts(cub_engines: Engines, way: str) -> None:
+    # What is a column of no known type takes the instant, or the clock if it has no zones.
+    columns = sa.Column("zoned", sa.DateTime(timezone=True)), sa.Column("plain", sa.DateTime)
+    table = sa.Table("alchemy_zones", sa.MetaData(), *columns)
+    expected = [(SEOUL, SEOUL.replace(tzinfo=None))] * 3
+
+    def work(connection: sa.Connection) -> Any:
+        table.create(connection)
+        insert = sa.text("insert into alchemy_zones values (:zoned, :plain)")
+        if way == "typed":
+            insert = insert.bindparams(*(sa.bindparam(column.name, type_=column.type) for column in columns))
+        for count in (1, 2):
+            values = (SEOUL, SEOUL)
+            if way == "driver":
+                rows: Any = values if count == 1 else [values] * count
+                connection.exec_driver_sql("insert into alchemy_zones values (?, ?)", rows)
+            else:
+                connection.execute(insert, [{"zoned": SEOUL, "plain": SEOUL}] * count)
+        found = connection.execute(sa.select(table)).all()
+        case = sa.text("select case when 1 = 1 then :zoned else null end")
+        same = connection.scalar(case, {"zoned": SEOUL})
+        table.drop(connection)
+        return [tuple(row) for row in found], same
+
+    assert cub_engines.connected(work) == (expected, SEOUL)
+
+
 TRUE, FALSE, UNKNOWN = 1, 2, 3
 IS: list[tuple[Any, list[int]]] = [
     (sa.column("b", sa.Boolean).is_(True), [TRUE]),

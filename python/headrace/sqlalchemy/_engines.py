@@ -41,16 +41,22 @@ class Engines:
 
 
 class QuestionMarks(Engines):
-    """Those whose parameters are ``?``, and who have no zones: the clock's time goes without one."""
+    """Those whose parameters are ``?``."""
+
+    @staticmethod
+    def of_text(value: Any) -> Any:
+        """What is sent for a time with a zone in a text, whose columns are unknown: its clock, unless the database has
+        zones."""
+        return clock(value)
 
     def do_executemany(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
         if some_of_text(context, parameters, is_aware):
-            parameters = [tuple(map(clock, row)) for row in parameters]
+            parameters = [tuple(map(self.of_text, row)) for row in parameters]
         cursor.executemany(statement, parameters)
 
     def do_execute(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
         if some_of_text(context, (parameters,), is_aware):
-            parameters = tuple(map(clock, parameters))
+            parameters = tuple(map(self.of_text, parameters))
         # Without parameters a question mark means none.
         cursor.execute(statement, parameters or None)
 

@@ -49,6 +49,11 @@ impl Cast {
             ValueKind::Time => Self::Named("TIME"),
             ValueKind::Timestamp => Self::Named("DATETIME"),
             ValueKind::TimestampTz => Self::Named("DATETIMETZ"),
+            // As the dialect of SQLAlchemy sends a time in its own zone.
+            ValueKind::Opaque => {
+                let is_zoned = value.with_opaque(|name, _| name.eq_ignore_ascii_case("datetimetz"));
+                if is_zoned.unwrap_or(false) { Self::Named("DATETIMETZ") } else { Self::Other }
+            }
             _ => Self::Other,
         }
     }

@@ -22,7 +22,7 @@ from .._alembic import set_up_older_alembic
 from .._engines import Levels, QuestionMarks, unwrapped
 from .compiler import CubridCompiler, CubridDDLCompiler, CubridIdentifierPreparer, CubridTypeCompiler
 from .reflection import CubridReflection
-from .types import COLSPECS
+from .types import COLSPECS, with_own_zone
 
 
 class _ExecutionContext(default.DefaultExecutionContext):
@@ -114,6 +114,8 @@ class CubridDialect_headrace(QuestionMarks, Levels, CubridReflection):
         # "DBA@host"
         name: str = connection.exec_driver_sql("SELECT USER()").scalar()
         return name.partition("@")[0].lower()
+
+    of_text = staticmethod(with_own_zone)
 
     # transactions
 

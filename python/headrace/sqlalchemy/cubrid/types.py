@@ -7,12 +7,14 @@ from __future__ import annotations
 import datetime
 import json
 import re
+import struct
 from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy.sql import functions, sqltypes
 from sqlalchemy.types import UserDefinedType
 
+from ...types import Opaque
 from .._values import Zoneless, clock, day
 
 
@@ -99,8 +101,22 @@ class _Time(Zoneless, sqltypes.Time):
         return lambda value: f"TIME'{value.strftime('%H:%M:%S')}'"
 
 
-class _Null(Zoneless, sqltypes.NullType):
-    pass
+def with_own_zone(value: Any) -> Any:
+    """A datetime whose zone the server is to know: a column without zones takes its clock, another one the instant."""
+    if not isinstance(value, datetime.datetime) or value != value or (offset := value.utcoffset()) is None:
+        return clock(value)
+    minutes, rest = divmod(offset, datetime.timedelta(minutes=1))
+    if rest:
+        return value
+    hours, minutes = divmod(abs(minutes), 60)
+    fields = (*value.timetuple()[:6], value.microsecond // 1000)
+    zone = f"{'-' if offset.days < 0 else '+'}{hours:02}:{minutes:02}"
+    return Opaque("datetimetz", struct.pack(">7h", *fields) + zone.encode())
+
+
+class _Null(sqltypes.NullType):
+    def bind_processor(self, dialect: Any) -> Callable[[Any], Any]:
+        return with_own_zone
 
 
 class _Json(sqltypes.JSON):
