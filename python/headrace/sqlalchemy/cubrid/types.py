@@ -89,7 +89,7 @@ class _DateTime(sqltypes.DateTime):
                 return f"DATETIME'{clock(value).isoformat(' ', 'milliseconds')}'"
             if value.utcoffset() is None:
                 return f"DATETIMETZ'{value.isoformat(' ', 'milliseconds')}'"
-            # Before a zone there has to be a blank: without it the server reads the time, and not the zone.
+            # With a blank before the zone, as the manual has it: the test server reads none without it.
             instant = value.astimezone(datetime.timezone.utc).replace(tzinfo=None)
             return f"DATETIMETZ'{instant.isoformat(' ', 'milliseconds')} +00:00'"
 
