@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import operator
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Generic, TypeVar
+from typing import Any, ClassVar, Final, Generic, TypeVar
 
 from .. import errors
 from ..rows import RowFactory
@@ -18,6 +19,9 @@ from .loading import NOTHING, checked_loaders
 
 R = TypeVar("R")
 Self = TypeVar("Self", bound="ConnectionBase[Any]")
+
+SET_HERE: Final = ("row_factory", "_json", "_dumpers", "_core.loaders")
+"""What a program sets on a connection of any database, and the server does not know."""
 
 
 class ConnectionBase(Generic[R]):
@@ -42,6 +46,8 @@ class ConnectionBase(Generic[R]):
     """The class of its cursors."""
     _cursor_type: type[CursorBase[Any]]
     """The same, in a slot: CPython 3.11 looks an attribute of a class up anew for each statement."""
+    _set_here: ClassVar[operator.attrgetter[tuple[Any, ...]]] = operator.attrgetter(*SET_HERE)
+    """All of that."""
 
     def __init__(self, core: Core, row_factory: RowFactory[R]) -> None:
         self._core = core
@@ -54,7 +60,7 @@ class ConnectionBase(Generic[R]):
         self._dumpers: dict[type, Callable[[Any], bytes | str]] = {}
         """What :meth:`register_dumpers` has registered."""
         self._opened: tuple[Any, ...] | None = None
-        self._kept: tuple[Any, ...] = ()
+        self._kept: tuple[Any, ...] = (None,)
 
     def _lend(self: Self) -> Self:
         """Returns another object for the same session, for one borrower of a pool."""
@@ -101,7 +107,10 @@ class ConnectionBase(Generic[R]):
     def needs_reset(self) -> bool:
         """True if ``reset()`` would do anything outside of a transaction: close a cursor that is open, or set back what
         was set on the connection. Used by pools."""
-        return self._core.needs_reset() or self._set_here() != self._kept
+        core = self._core
+        if core.altered or core.is_left_open() or self.row_factory is not self._kept[0]:
+            return True
+        return core.registered and self._set_here(self) != self._kept
 
     @property
     def streaming(self) -> bool:
@@ -113,12 +122,8 @@ class ConnectionBase(Generic[R]):
         """The resets that the database has. Used by pools."""
         return self._core.reset_modes
 
-    def _set_here(self) -> tuple[Any, ...]:
-        """What is set on this object, and not in its core."""
-        return self.row_factory, self._json, self._dumpers, self._core.loaders
-
     def _set_again(self, kept: tuple[Any, ...]) -> None:
-        """Sets that to what :meth:`_set_here` returned before."""
+        """Sets that to what ``_set_here`` returned before."""
         self.row_factory, json, dumpers, loaders = kept
         if json is not self._json:
             self._core.wire.set_json(*json)
@@ -132,7 +137,8 @@ class ConnectionBase(Generic[R]):
         """What is set on the connection now is what a reset sets back: called when it was opened, and when a pool has
         set it up. ``discard`` sets back what it was at the first call."""
         self._core.remember()
-        self._kept = self._set_here()
+        self._core.registered = False
+        self._kept = self._set_here(self)
         self._opened = self._opened or self._kept
 
     def _set_back(self, mode: str) -> None:
@@ -140,6 +146,7 @@ class ConnectionBase(Generic[R]):
         if mode == "discard" and self._opened is not None:
             self._kept = self._opened
         self._set_again(self._kept)
+        self._core.registered = False
 
     def register_json(
         self, loads: Callable[[str], Any] | None = None, dumps: Callable[[Any], str | bytes] | None = None
@@ -152,6 +159,7 @@ class ConnectionBase(Generic[R]):
                 own; None for :func:`json.dumps`.
         """
         json = checked_json(loads, "loads"), checked_json(dumps, "dumps")
+        self._core.registered = True
         self._core.wire.set_json(*json)
         self._json = json
 
@@ -163,6 +171,7 @@ class ConnectionBase(Generic[R]):
             dumpers: by class, functions that convert a value to str, which the server takes as text, or bytes.
         """
         made = {**self._dumpers, **checked_dumpers(dumpers)}
+        self._core.registered = True
         self._core.wire.set_dumpers(made)
         self._dumpers = made
 
@@ -177,6 +186,7 @@ class ConnectionBase(Generic[R]):
                 the number there.
         """
         core = self._core
+        core.registered = True
         core.set_loaders((core.loaders or NOTHING).with_others(checked_loaders(loaders)))
 
     @property

@@ -111,6 +111,7 @@ class Core(Transactions):
         "me",
         "noticed",
         "pipelines",
+        "registered",
         "run",
         "timing",
         "tuples",
@@ -137,6 +138,8 @@ class Core(Transactions):
         """Seconds that a call without a timeout may wait for the server; None is no limit."""
         self.loaders: Loaders | None = None
         """What makes objects of the values of some types; None for nothing."""
+        self.registered = False
+        """What a program has registered on the connection may be another than what a reset sets back."""
         self.tuples: RowFactory[Any] | None = tuple_row
         """The row factory of rows that stay as the engine makes them: None, which none is, where there are loaders."""
         self.pipelines: dict[Any, Pipelined] = {}

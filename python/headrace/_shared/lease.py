@@ -8,6 +8,7 @@ connection, stay with the pool. Rows are read as without a pool.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any, Final, NoReturn, TypeVar
 
 from ..errors import InterfaceError
@@ -63,10 +64,10 @@ NO_CORE: Final[Any] = Returned()
 """The only one."""
 
 
-def lent(connection: C) -> C:
-    """What a pool lends for a connection: the connection itself if it is one of another package."""
-    lend: Any = getattr(connection, "_lend", None)
-    return connection if lend is None else lend()
+def lends(connection: C) -> Callable[[], C] | None:
+    """What makes the objects that a pool lends for a connection; None for one of another package."""
+    lend: Callable[[], C] | None = getattr(connection, "_lend", None)
+    return lend
 
 
 # In is_dropped: the pool's entry, its argument, and that of getrefcount().

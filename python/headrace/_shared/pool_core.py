@@ -31,7 +31,7 @@ import socket
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Generic
+from typing import Any, Final, Generic
 
 from .. import defaults
 from ..errors import (
@@ -45,7 +45,7 @@ from ..errors import (
     TooManyRequests,
 )
 from ..types import TransactionStatus
-from .lease import end_lease, is_dropped, lent
+from .lease import end_lease, is_dropped, lends
 from .modes import ResetMode
 from .pool_actions import Action, C, Connect, Discard, Fail, Hand, Sever, W
 from .pool_settings import ClosedReason, LostReason, PoolStats, Settings
@@ -115,7 +115,9 @@ class _Entry(Generic[C]):
     since: float
     """When it became idle, or was lent."""
     lends: int = 0
-    lent: C | None = None
+    lend: Callable[[], C] | None = None
+    """Makes what is lent for it; None for one of another package, which is lent itself."""
+    lent: Any = None
     """What its borrower has, which is of no use to it afterwards."""
     reset_by: float | None = None
     """While it is being reset: when that must be over."""
@@ -328,7 +330,8 @@ class PoolCore(Generic[C, W]):
                 end_lease(connection)
                 return None
             raise ProgrammingError("the connection does not belong to this pool, or was given back already")
-        end_lease(connection)
+        if entry.lend is not None:
+            entry.lent._end_lease()
         connection = entry.connection
         is_idle = status == TransactionStatus.IDLE
         left_open = is_idle and connection.needs_reset
@@ -399,7 +402,7 @@ class PoolCore(Generic[C, W]):
         # Up to a tenth shorter, so that connections made together do not end together.
         lifetime = self.settings.max_lifetime
         expires = math.inf if lifetime is None else now + lifetime * (1 - defaults.POOL_LIFETIME_JITTER * self._rng())
-        self._place(_Entry(connection, expires, found.generation, now), now)
+        self._place(_Entry(connection, expires, found.generation, now, lend=lends(connection)), now)
         self._grow(now)
 
     def connect_failed(self, attempt: int, error: BaseException, now: float) -> None:
@@ -474,7 +477,10 @@ class PoolCore(Generic[C, W]):
             return "idle"
         connection = entry.connection
         try:
-            alive = not connection.closed and not connection.broken and connection.check_alive()
+            # Of our own connections check_alive() is false as well where they are closed.
+            alive = connection.check_alive() and (
+                entry.lend is not None or not (connection.closed or connection.broken)
+            )
         except Exception:
             alive = False
         return None if alive else "dead"
@@ -494,10 +500,13 @@ class PoolCore(Generic[C, W]):
 
     def _lend(self, entry: _Entry[C]) -> C:
         entry.lends += 1
-        connection = entry.lent = lent(entry.connection)
-        # Of another object, which its borrower has dropped.
-        self._severed.pop(id(connection), None)
-        self._lent[id(connection)] = entry
+        connection: C
+        connection = entry.lent = entry.connection if entry.lend is None else entry.lend()
+        key = id(connection)
+        if self._severed:
+            # Of another object, which its borrower has dropped.
+            self._severed.pop(key, None)
+        self._lent[key] = entry
         return connection
 
     def _reclaim(self, now: float) -> None:

@@ -550,10 +550,9 @@ class Transactions(Ends, ABC):
         """Returns true while a stream is open that a reset cannot end."""
         return False
 
-    def needs_reset(self) -> bool:
-        """Returns true if something is open, outside of any transaction, that would see what the next user does, or if
-        attributes were changed."""
-        return self.altered
+    def is_left_open(self) -> bool:
+        """Returns true if something is open, outside of any transaction, that would see what the next user does."""
+        return False
 
     def renew(self, mode: str) -> Flow[None]:
         """Back to a fresh state; the blocks that are open end with it, also those that others begin meanwhile."""

@@ -44,9 +44,9 @@ class TwoPhaseCore(Core):
             self.forget_two_phase()
         return left
 
-    def needs_reset(self) -> bool:
+    def is_left_open(self) -> bool:
         """Returns true also if a prepared transaction was left: the session has none any more that would tell."""
-        return self.tpc_prepared or super().needs_reset()
+        return self.tpc_prepared
 
     def check_end(self, rollback: bool) -> None:
         if self.tpc is not None and not self.wire.closed:

@@ -333,10 +333,9 @@ class CubridCore(Core):
         """Returns true while a stream is open: its rows come whether they are read or not."""
         return not self.wire.closed and self.wire.is_occupied()
 
-    def needs_reset(self) -> bool:
-        """Returns true if attributes were changed, or if a cursor stays open: it keeps the broker from using the
-        process for others."""
-        return super().needs_reset() or bool(self.held)
+    def is_left_open(self) -> bool:
+        """Returns true if a cursor stays open: it keeps the broker from using the process for others."""
+        return bool(self.held)
 
     def reset(self, mode: str) -> Flow[None]:
         """Back to a fresh state: an open transaction is rolled back."""

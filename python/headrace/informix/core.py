@@ -169,10 +169,10 @@ class InformixCore(Core):
         """A block may have begun that has sent nothing yet."""
         return not open
 
-    def needs_reset(self) -> bool:
-        """Returns true if attributes were changed, or if a stream is open that began in autocommit: it would read on
-        within the transactions of the next user."""
-        return super().needs_reset() or bool(self.cursors)
+    def is_left_open(self) -> bool:
+        """Returns true if a stream is open that began in autocommit: it would read on within the transactions of the
+        next user."""
+        return bool(self.cursors)
 
     def reset(self, mode: str) -> Flow[None]:
         """Back to a fresh state: open cursors are closed, an open transaction is rolled back."""

@@ -330,10 +330,11 @@ class MySqlCore(TwoPhaseCore):
         """Returns true while a stream is open: its rows come whether they are read or not."""
         return not self.wire.closed and self.wire.is_occupied()
 
-    def needs_reset(self) -> bool:
-        """Returns true if the last user has left something open, attributes or autocommit changed, tables locked, or
-        locks of a statement that failed."""
-        return super().needs_reset() or (not self.wire.closed and self.wire.is_left_changed(self.kept["autocommit"]))
+    def is_left_open(self) -> bool:
+        """Returns true also if autocommit was changed by a statement, if tables are locked, or if locks of a statement
+        that failed are held."""
+        wire = self.wire
+        return self.tpc_prepared or (not wire.closed and wire.is_left_changed(self.kept["autocommit"]))
 
     def _holds_locks(self) -> bool:
         return not self.wire.closed and self.wire.holds_locks()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import operator
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
 from .._shared.arguments import checked_callable
+from .._shared.connection_base import SET_HERE
 from .._shared.two_phase_core import TwoPhaseBase
 from ..rows import RowFactory
 from ..types import Notice
@@ -20,6 +22,7 @@ class PostgresBase(TwoPhaseBase[R]):
     """A connection to PostgreSQL, as far as it has nothing to wait for."""
 
     _core: ConnectionCore  # pyright: ignore[reportIncompatibleVariableOverride]
+    _set_here = operator.attrgetter(*SET_HERE, "_core.notice_handlers", "_core.adapters.state")
 
     def __init__(self, core: ConnectionCore, row_factory: RowFactory[R]) -> None:
         super().__init__(core, row_factory)
@@ -35,6 +38,8 @@ class PostgresBase(TwoPhaseBase[R]):
 
     @property
     def _adapters(self) -> Adapters:
+        """To register something."""
+        self._core.registered = True
         return self._core.adapters
 
     def add_notice_handler(self, handler: Callable[[Notice], None]) -> None:
@@ -44,7 +49,8 @@ class PostgresBase(TwoPhaseBase[R]):
         Args:
             handler: called with a :class:`headrace.types.Notice`.
         """
-        self._core.notice_handlers.append(checked_callable(handler, "handler"))
+        self._core.registered = True
+        self._core.notice_handlers += (checked_callable(handler, "handler"),)
 
     def remove_notice_handler(self, handler: Callable[[Notice], None]) -> None:
         """Removes a function that :meth:`add_notice_handler` added.
@@ -55,9 +61,12 @@ class PostgresBase(TwoPhaseBase[R]):
         Raises:
             ValueError: it was not added.
         """
-        if handler not in self._core.notice_handlers:
+        handlers = list(self._core.notice_handlers)
+        if handler not in handlers:
             raise ValueError(f"{handler!r} is not one of the notice handlers")
-        self._core.notice_handlers.remove(handler)
+        handlers.remove(handler)
+        self._core.registered = True
+        self._core.notice_handlers = tuple(handlers)
 
     @property
     def parameters(self) -> Mapping[str, str]:
@@ -105,13 +114,9 @@ class PostgresBase(TwoPhaseBase[R]):
         """
         self._adapters.add(None, dumpers, ())
 
-    def _set_here(self) -> tuple[Any, ...]:
-        return super()._set_here(), tuple(self._core.notice_handlers), self._adapters.state
-
     def _set_again(self, kept: tuple[Any, ...]) -> None:
-        shared, handlers, adapters = kept
-        super()._set_again(shared)
-        self._core.notice_handlers[:] = handlers
+        *shared, self._core.notice_handlers, adapters = kept
+        super()._set_again(tuple(shared))
         self._adapters.restore(adapters)
 
 

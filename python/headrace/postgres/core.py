@@ -80,7 +80,7 @@ class ConnectionCore(TwoPhaseCore):
         self.way = self.begin
         self.readings: set[Reading] = set()
         """The streams that are open."""
-        self.notice_handlers: list[Callable[[Notice], None]] = []
+        self.notice_handlers: tuple[Callable[[Notice], None], ...] = ()
         self._notifications_lost = 0
         self.forget_two_phase()
         self.lobs: WeakValueDictionary[int, PostgresLob] = WeakValueDictionary()
@@ -329,10 +329,9 @@ class ConnectionCore(TwoPhaseCore):
 
     # closing down
 
-    def needs_reset(self) -> bool:
-        """Returns true if attributes were changed, or if a stream is open: whether it waits for rows or not, the next
-        user would share it."""
-        return super().needs_reset() or bool(self.readings)
+    def is_left_open(self) -> bool:
+        """Returns true also if a stream is open: whether it waits for rows or not, the next user would share it."""
+        return bool(self.readings) or self.tpc_prepared
 
     def reset(self, mode: str) -> Flow[None]:
         """Back to a fresh state: ``rollback`` ends an open transaction, ``discard`` forgets all session state."""
