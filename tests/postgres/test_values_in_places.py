@@ -6,6 +6,8 @@ from __future__ import annotations
 import datetime
 import decimal
 import enum
+import ipaddress
+import uuid
 import zoneinfo
 from collections.abc import Iterator
 from typing import Any
@@ -33,6 +35,16 @@ class Day(enum.Enum):
     LEAP = datetime.date(2020, 2, 29)
 
 
+class Shown(uuid.UUID):
+    def __str__(self) -> str:
+        return "shown otherwise"
+
+
+class ShownAddress(ipaddress.IPv4Interface):
+    def __str__(self) -> str:
+        return "shown otherwise"
+
+
 LONG = "é" * 40
 CHARACTERS = "".join(map(chr, range(1, 300)))
 ZONE = zoneinfo.ZoneInfo("Europe/Berlin")
@@ -46,6 +58,9 @@ CASES: list[tuple[str, Any, str | None]] = [
     ("numeric", Id(7), "7"),
     ("text", Id(7), "7"),
     ("date", Day.LEAP, "2020-02-29"),
+    ("uuid", Shown(int=5), "00000000-0000-0000-0000-000000000005"),
+    ("inet", ShownAddress("10.1.2.3/8"), "10.1.2.3/8"),
+    ("inet", ipaddress.ip_address("fe80::1%eth0"), None),
     ("int", D("1E+2"), "100"),
     ("int", D("100.00"), "100"),
     ("int", D("1.5"), None),

@@ -316,7 +316,7 @@ def _(t: Trial) -> None:
 
 @says(
     PAGE,
-    "An object of a subclass is sent by its value: an `int`, `float` or `Decimal` by its digits",
+    "An object of a subclass is sent by its value, whatever its class prints",
     "pandas' `NaT` and `NA` are NULL",
 )
 def _(t: Trial) -> None:
@@ -407,6 +407,13 @@ shown(
     "In an array of multiranges a list of `Range`s, or an empty one, is a multirange",
     by="tests/postgres/test_values_in_places.py::test_lists_of_ranges_in_an_array_are_multiranges",
 )
+
+
+@says(PAGE, "So are tuples there, unless the items are composite values")
+def _(t: Trial) -> None:
+    t.table("v text[]")
+    for mark in ("$1", "%s"):
+        assert t.value(f"select {mark}::text[]", [(1, 2)]) == [["1", "2"]]
 
 
 @says(PAGE, "wrap an item that is a list of JSON in `Jsonb`")

@@ -227,7 +227,8 @@ impl<'a> PyValue<'a> {
         error.into()
     }
 
-    /// The text of the value. That of a number of a subclass is its value's, whatever the subclass shows.
+    /// The text of the value. That of a number, a UUID or an address of a subclass is its value's, whatever the subclass
+    /// shows.
     fn str_of(&self) -> PyResult<Bound<'a, PyString>> {
         if let Ok(text) = self.value.cast::<PyString>() {
             return Ok(text.clone());
@@ -238,11 +239,22 @@ impl<'a> PyValue<'a> {
             Exact::Other if plain.is_instance_of::<PyInt>() => PyInt::type_object(py).getattr("__repr__")?,
             Exact::Other if plain.is_instance_of::<PyFloat>() => PyFloat::type_object(py).getattr("__repr__")?,
             Exact::Other => {
-                let decimal = &globals(py)?.decimal;
-                if is_exactly(plain, decimal) || !is(plain, decimal) {
-                    return plain.str();
+                let g = globals(py)?;
+                // Of those that are subclasses of each other the narrower one is first.
+                let classes = [
+                    &g.decimal,
+                    &g.uuid,
+                    &g.ipv4_interface,
+                    &g.ipv6_interface,
+                    &g.ipv4_address,
+                    &g.ipv6_address,
+                    &g.ipv4_network,
+                    &g.ipv6_network,
+                ];
+                match classes.into_iter().find(|class| is(plain, class)) {
+                    Some(class) if !is_exactly(plain, class) => class.bind(py).getattr("__str__")?,
+                    _ => return plain.str(),
                 }
-                decimal.bind(py).getattr("__str__")?
             }
             _ => return plain.str().or_else(|error| digits(plain, error)),
         };
@@ -545,6 +557,12 @@ impl Value for PyValue<'_> {
         let g = self.globals()?;
         let network = is(v, &g.ipv4_network) || is(v, &g.ipv6_network);
         let address = if network { v.getattr("network_address").map_err(wrong)? } else { v.clone() };
+        // No type of a server has the zone of a link-local address.
+        if let Ok(scope) = address.getattr("scope_id")
+            && !scope.is_none()
+        {
+            return Err(self.wrong("a network address: it has a scope, which the server's types do not have"));
+        }
         let packed = address.getattr("packed").map_err(wrong)?;
         let packed = packed.cast::<PyBytes>().map_err(|_| self.wrong("a network address"))?.as_bytes();
         let mut bytes = [0; 16];
