@@ -54,7 +54,7 @@ pub use codeset::CodeSet;
 pub use column::{Column, Described};
 pub use params::{Mismatch, MismatchKind, Parameters, Value, ValueKind};
 pub use pending::{Failure, Pending, Pipelining, Slot};
-pub use protocol::{Discarded, Fatal, FatalKind, Outcome, Protocol, ResponseHandler, Room, shortened};
+pub use protocol::{Discarded, Fatal, FatalKind, IN_DOUBT, Outcome, Protocol, ResponseHandler, Room, shortened};
 pub use queue::{Queue, Requests};
 pub use run::{Cells, ColumnSink, Run};
 pub use session::{CancelStep, Cancellation, Certificate, Interrupt, NextStep, Session, TransactionStatus};

@@ -125,13 +125,16 @@ impl Fatal {
     pub fn in_flight(&self) -> Self {
         let message = match self.kind {
             FatalKind::ConnectionLost | FatalKind::NoAnswer => {
-                format!("{}; it is unknown whether the statement in flight was executed", self.message)
+                format!("{}; {IN_DOUBT}", self.message)
             }
             _ => self.message.clone(),
         };
         Self { message, ..self.clone() }
     }
 }
+
+/// The end of the error of a request that was in flight when its session ended.
+pub const IN_DOUBT: &str = "it is unknown whether the statement in flight was executed";
 
 /// A text for error messages, cut to [`limits::SHOWN_BYTES`].
 pub fn shortened(text: &str) -> String {

@@ -178,6 +178,11 @@ impl Block {
 }
 
 impl<H: PgHandler> PendingRequest<H> {
+    /// Returns true if the server has executed all of it, and has not said how its transaction ended.
+    pub(super) fn may_be_stored(&self) -> bool {
+        self.slot.failure.is_none() && self.answer.results > 0 && self.answer.is_whole()
+    }
+
     /// Results from this row on have these columns.
     pub(super) fn columns_from_here(&mut self, cx: H::Context<'_>, columns: Option<&Arc<Columns>>) {
         let Some(columns) = columns else { return };

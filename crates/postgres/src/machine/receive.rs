@@ -362,13 +362,17 @@ impl<H: PgHandler> Machine<H> {
         Ok(())
     }
 
-    fn error(&mut self, cx: H::Context<'_>, error: ServerError) -> Result<(), Fatal> {
+    fn error(&mut self, cx: H::Context<'_>, mut error: ServerError) -> Result<(), Fatal> {
         if let Phase::Startup(_) = self.phase {
             let reason = Fatal::new(FatalKind::LoginRefused, error.field(field::MESSAGE).to_owned());
             self.closing_error = Some(error);
             return Err(reason);
         }
         if error.is_fatal() {
+            // Between the last CommandComplete and ReadyForQuery the transaction may be committed.
+            if self.queue.first().is_some_and(PendingRequest::may_be_stored) {
+                error = error.in_doubt();
+            }
             self.closing_error = Some(error.clone());
         }
         if self.queue.started() == 0 || self.queue.is_empty() {

@@ -3,7 +3,7 @@
 use super::tag::field;
 use crate::limits;
 use crate::types::Oid;
-use headrace_core::{Fatal, TransactionStatus};
+use headrace_core::{Fatal, IN_DOUBT, TransactionStatus};
 
 /// The message at the front of `bytes`: its type and its whole length with the type byte, or `None` while the
 /// header is incomplete.
@@ -195,6 +195,14 @@ impl ServerError {
     /// The SQLSTATE.
     pub fn sqlstate(&self) -> &str {
         self.field(field::CODE)
+    }
+
+    /// The error of a request that the server may have executed before it ended the session.
+    pub fn in_doubt(mut self) -> Self {
+        if let Some((_, message)) = self.fields.iter_mut().find(|(code, _)| *code == field::MESSAGE) {
+            *message = format!("{message}; {IN_DOUBT}");
+        }
+        self
     }
 
     /// Returns true if the server ends the session with it (FATAL, PANIC).

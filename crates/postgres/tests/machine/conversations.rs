@@ -515,6 +515,25 @@ pub fn the_first_waiting_request_receives_the_closing_error() {
 }
 
 #[test]
+pub fn the_error_that_ends_a_session_says_what_may_be_stored() {
+    let described =
+        [msg(backend::PARSE_COMPLETE, b""), msg(backend::PARAMETER_DESCRIPTION, &[0, 0]), msg(backend::NO_DATA, b"")];
+    let executed = [msg(backend::BIND_COMPLETE, b""), msg(backend::COMMAND_COMPLETE, b"INSERT 0 1\0")];
+    let ended = msg(backend::ERROR_RESPONSE, b"SFATAL\0VFATAL\0C57P01\0Mno\0\0");
+    for (answered, in_doubt) in [(0, false), (1, false), (2, true)] {
+        let mut session = Conversation::start();
+        let received = session.execute("insert", None, Vec::new(), true);
+        session.feed(&described.concat()).unwrap();
+        session.feed(&executed[..answered].concat()).unwrap();
+        session.feed(&ended).unwrap();
+        session.machine.abort((), &Fatal::gone("closed"));
+        assert_eq!(received.get().end.as_deref(), Some("server 57P01"));
+        let said = received.get().error.clone().unwrap_or_default();
+        assert_eq!(said.contains("; it is unknown whether the statement in flight was executed"), in_doubt, "{said}");
+    }
+}
+
+#[test]
 pub fn replies_before_the_end_of_a_portal_are_read() {
     let mut session = Conversation::start();
     let portal = PortalId { name: "p".into(), number: 1 };
