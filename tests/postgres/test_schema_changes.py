@@ -52,6 +52,19 @@ def test_a_changed_composite_is_sent_after_one_failure_at_most(conn: Any, dba: A
     assert conn.fetch(f"SELECT (v).z FROM {schema}.t") == [("z",), ("z",)]
 
 
+def test_a_statement_with_a_type_that_was_made_again_is_prepared_again(conn: Any, dba: Any, schema: str) -> None:
+    """The server still looks for the type of the former number: "cache lookup failed", an internal error."""
+    name = f"{schema}.p"
+    select = f"SELECT NULL::{name}, ROW(1)::{name}"
+    dba.execute(f"CREATE TYPE {name} AS (x int4)")
+    assert conn.fetch(select) == [(None, (1,))]
+    conn.commit()
+    for _ in range(2):
+        dba.executescript(f"DROP TYPE {name}; CREATE TYPE {name} AS (x int8)")
+        assert conn.fetch(select) == [(None, (1,))]
+        conn.commit()
+
+
 def test_own_changes_of_a_type_are_seen_at_once(connect: Connect, schema: str) -> None:
     conn = connect()
     conn.execute(f"CREATE TYPE {schema}.p AS (x int4)")

@@ -33,12 +33,11 @@ impl<H: PgHandler> Machine<H> {
                 let statement = preparation.statement();
                 let outdated = statement.is_some_and(|statement| self.statements.is_outdated(statement));
                 let other_type = outdated && matches!(error.sqlstate(), "42804" | "22P02");
-                // The server analyses a statement again when it is bound, with the types that its parameters had.
-                let analysed = error.sqlstate().starts_with("42") || error.sqlstate() == "08P01";
-                // A value was read as a type that the column no longer has: some types report that as an internal
-                // error.
-                let misread = preparation.has_chosen_types()
-                    && (error.sqlstate().starts_with("22") || error.sqlstate() == "XX000");
+                // The server analyses a statement again when it is bound, with the types that its parameters had. One
+                // whose number it remembers and that was dropped since ("cache lookup failed") is an internal error.
+                let analysed = error.sqlstate().starts_with("42") || matches!(error.sqlstate(), "08P01" | "XX000");
+                // A value was read as a type that the column no longer has.
+                let misread = preparation.has_chosen_types() && error.sqlstate().starts_with("22");
                 // An error after all results of a batch is that of the commit.
                 let is_over = pending.is_batch() && pending.answer.is_whole();
                 let unbound = !preparation.is_row_bound && !is_over && (analysed || misread);
