@@ -87,6 +87,9 @@ BLOCK_ROUND_TRIPS: Final = 16
 connection. After these it goes first: commits and rollbacks outside of blocks that come then wait for its beginning."""
 CANCEL_TIMEOUT: Final = 5.0
 """Seconds that a cancelled request may take to end before its connection is closed."""
+CANCEL_SOON: Final = 0.02
+"""Seconds after which it is looked again whether a cancel request would hit the cancelled statement, and not one of the
+driver's own before it."""
 CANCEL_AGAIN: Final = 0.5
 """Seconds after which a cancel request without an effect is repeated: the server may not have begun with the
 statement."""

@@ -79,7 +79,7 @@ pub enum Interrupt {
 pub enum CancelStep {
     /// Nothing: there is nothing to cancel, or no way.
     Nothing,
-    /// Ask again soon: the server may not have read the urgent byte before.
+    /// Ask again soon: the server may not have read the urgent byte before, or executes a statement of the machine's own.
     Later,
     /// Send this message, and nothing else, on another connection to the same address.
     Message(Vec<u8>),
@@ -164,10 +164,18 @@ pub trait Session {
     fn interrupt(&mut self, _now: Instant) -> Interrupt {
         Interrupt::Needless
     }
+    /// Returns true if the server may be executing a statement of the machine's own that the cancelled request depends on:
+    /// a cancel request would hit that one, and is sent later.
+    fn is_cancel_early(&self) -> bool {
+        false
+    }
     /// What has to be done to cancel the running statement now.
     fn cancel_step(&mut self, now: Instant) -> CancelStep {
         if self.only_fetches() {
             return CancelStep::Nothing;
+        }
+        if self.is_cancel_early() {
+            return CancelStep::Later;
         }
         match self.cancellation() {
             Cancellation::Impossible => CancelStep::Nothing,

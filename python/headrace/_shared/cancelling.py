@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
+from .. import defaults
 from ..errors import ConnectionTimeout, Error, OperationalError
 from .cancel_requests import MessageRequest, SessionRequest, UrgentRequest
 from .limits import Until
@@ -20,6 +21,8 @@ class BlockingCancelling(BlockingWaiting[R]):
 
     def _send_cancel(self, seconds: float) -> float | None:
         core, limit = self._core, Until(seconds)
+        if core.wire.is_cancel_early():
+            return defaults.CANCEL_SOON
         request = core.cancel_request(password_of(core.cancel_password()))
         if request is None:
             return None

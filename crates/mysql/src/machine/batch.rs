@@ -122,22 +122,25 @@ pub(super) struct Kept {
     pub(super) doubtful: usize,
     /// They cannot be undone: a table has no transactions, or the transaction takes no savepoint.
     pub(super) is_final: bool,
+    /// The server has refused to turn autocommit off: each of them is committed.
+    pub(super) is_committed: bool,
 }
 
 impl Kept {
     /// Adds to the error of a batch that could not be undone which of its rows are applied.
     fn explain<H: MyHandler>(&self, failure: &mut Failure<H>) {
         let Failure::Server { error, .. } = failure else { return };
-        if !self.is_final || self.rows == 0 && self.doubtful < 2 {
+        if !(self.is_final || self.is_committed) || self.rows == 0 && self.doubtful < 2 {
             return;
         }
+        let reason = if self.is_committed { "autocommit was not turned off" } else { "a table has no transactions" };
         let plural = if self.rows == 1 { "" } else { "s" };
         let doubtful = match self.doubtful {
             0 | 1 => String::new(),
             rows => format!(", and of the next {rows} those before the one that was refused"),
         };
         error.message.push_str(&format!(
-            "; the batch could not be undone, as a table has no transactions: {} row{plural} of it stay applied{doubtful}",
+            "; the batch could not be undone, as {reason}: {} row{plural} of it stay applied{doubtful}",
             self.rows
         ));
     }
@@ -304,7 +307,7 @@ impl<H: MyHandler> Machine<H> {
         }
         let Some(batch) = self.batch() else { return false };
         match &mut batch.phase {
-            Phase::Idle if replies_due > 0 => false,
+            Phase::Idle if replies_due > 0 || paused => false,
             Phase::Idle if given_up => {
                 let failure = self.queue.last_mut().and_then(|pending| pending.slot.failure.take());
                 self.drop_tail(cx, failure);

@@ -59,6 +59,7 @@ impl<H: MyHandler> Machine<H> {
             // The ROLLBACK of a batch that has failed, with ER_WARNING_NOT_COMPLETE_ROLLBACK.
             (ReplyKind::Release | ReplyKind::RollbackTo, Ok(done)) => batch.kept.is_final |= done.warnings > 0,
             (ReplyKind::Guard | ReplyKind::Commit, Err(error)) => {
+                batch.kept.is_committed |= !batch.is_open && batch.guard == Guard::Autocommit;
                 slot.fail_row(Failure::Server { error, row: None });
             }
             // The savepoint is gone with its transaction (a deadlock). The later rows ran in a new one, which has to be

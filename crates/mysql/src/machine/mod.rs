@@ -307,6 +307,10 @@ impl<H: MyHandler> headrace_core::Session for Machine<H> {
         }
     }
 
+    fn is_cancel_early(&self) -> bool {
+        self.awaits_setting()
+    }
+
     /// If KILL QUERY came between two statements, MySQL before 5.7 applies it to the next one, and later versions do if
     /// it arrives at the end of the one before: a statement of the driver, sent before any other, absorbs it.
     fn cancel_sent(&mut self) {

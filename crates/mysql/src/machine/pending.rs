@@ -8,6 +8,7 @@ use super::stage::{RequestEvent, RequestState, TRANSITIONS};
 use super::statement::Statement;
 use crate::sql::{Facts, Modes};
 pub(super) use headrace_core::Failure;
+use headrace_core::verb::Effect;
 use headrace_core::{Pending, Pipelining, ResponseHandler, Slot, WhenLost};
 use std::sync::Arc;
 
@@ -165,10 +166,20 @@ impl<H: MyHandler> Pending for PendingRequest<H> {
         self.replies_due > 0
     }
 
-    /// Returns true if it may be cancelled: the rollback of a batch must not be.
+    /// Returns true if it may be cancelled: the rollback of a batch must not be, nor the end of an inner block.
     fn is_cancellable(&self) -> bool {
         let undone = matches!(&self.stage, Stage::Batch(batch) if batch.is_ending());
-        self.slot.abandoned && !undone
+        self.slot.abandoned && !undone && !self.is_end()
+    }
+
+    /// Returns true if it is sent in any case and nothing would tell that it has not taken place: MariaDB (10.11 is one)
+    /// interrupts a ROLLBACK TO SAVEPOINT, and the next COMMIT would keep what it was to undo. A COMMIT or ROLLBACK that is
+    /// interrupted ends the session.
+    fn is_end(&self) -> bool {
+        matches!(
+            &self.request,
+            Request::Verb(VerbStatement { discarded: Some(_), effect, .. }) if !matches!(effect, Effect::Ends(_))
+        )
     }
 
     fn when_lost(&self) -> WhenLost {

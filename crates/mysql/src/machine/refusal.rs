@@ -91,7 +91,8 @@ impl<H: MyHandler> Machine<H> {
             return self.answered(cx);
         }
         if kind == ReplyKind::Table && goodbye.is_none() {
-            return self.table_is_known();
+            self.table_is_refused(error);
+            return self.table_is_known(cx);
         }
         if kind == ReplyKind::Displaced && goodbye.is_none() {
             // The statement that the new one displaced was closed after it was prepared; there is no room for more.
@@ -112,7 +113,8 @@ impl<H: MyHandler> Machine<H> {
         let id = self.front()?.slot.id;
         let cursor_open = self.cursors.contains_key(&id);
         let pending = self.front()?;
-        if goodbye.is_none() && pending.slot.handler.is_none() && pending.request.is_owed_end() {
+        if goodbye.is_none() && pending.slot.handler.is_none() && pending.request.is_end_refused_by(&error) {
+            // Nobody is told. The next end would find no transaction, or one with what was to be undone, and succeed.
             return Err(Fatal::end_failed(&error.message));
         }
         let cursor = matches!(&pending.request, Request::Execute(execute) if execute.cursor.is_some());

@@ -94,6 +94,13 @@ impl ReplyKind {
         )
     }
 
+    /// Returns true if the command decides what becomes of the statements that are in flight with it. If it does not take
+    /// place the connection is closed, or the rows of a batch are committed one by one.
+    fn is_setting(self) -> bool {
+        use ReplyKind::{Ask, AutocommitOff, Charset, HoldBlock, Restore, Setup, Unchain};
+        matches!(self, Setup | Ask | Charset | AutocommitOff | HoldBlock | Unchain | Restore)
+    }
+
     pub fn is_binary(self) -> bool {
         !matches!(
             self,
@@ -327,7 +334,7 @@ impl<H: MyHandler> Machine<H> {
         self.note_autocommit_off(kind);
         self.check_doubtful_transaction(kind);
         if kind == ReplyKind::Table {
-            return self.table_is_known();
+            return self.table_is_known(cx);
         }
         if completion.status.contains(StatusFlags::IN_TRANS) && matches!(kind, ReplyKind::Result { binary: false }) {
             self.note_chained();
@@ -416,6 +423,14 @@ impl<H: MyHandler> Machine<H> {
             _ => {}
         }
         open
+    }
+
+    /// Returns true if a command of the driver's own is not answered that a cancel request must not hit. The savepoints
+    /// between the chunks of a batch may be hit: the batch is rolled back to the one before them.
+    pub(super) fn awaits_setting(&self) -> bool {
+        let rows = |kind| matches!(kind, ReplyKind::Row { .. } | ReplyKind::Chunk);
+        let mut before_rows = self.expects.iter().map(|expect| expect.kind).take_while(|kind| !rows(*kind));
+        before_rows.any(|kind| kind == ReplyKind::Guard) || self.expects.iter().any(|expect| expect.kind.is_setting())
     }
 
     /// A whole reply has come: the next packet belongs to the next reply, and a request without more replies ends.

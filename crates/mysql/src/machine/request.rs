@@ -1,6 +1,7 @@
 //! The requests of a connection.
 
 use super::verb::COMMIT;
+use crate::packets::reply::ServerError;
 use crate::sql::{Changes, Facts};
 use headrace_core::WhenLost;
 use headrace_core::verb::Effect;
@@ -164,9 +165,11 @@ impl Request {
         }
     }
 
-    /// Returns true if it is the end of a block, which has to be sent.
-    pub(super) fn is_owed_end(&self) -> bool {
-        matches!(self, Request::Verb(statement) if statement.effect.is_owed_end())
+    /// Returns true if it ends a transaction, or was interrupted although it is sent in any case. A savepoint that is not
+    /// there any more has ended with its transaction.
+    pub(super) fn is_end_refused_by(&self, error: &ServerError) -> bool {
+        let Request::Verb(VerbStatement { effect, discarded, .. }) = self else { return false };
+        matches!(effect, Effect::Ends(_)) || discarded.is_some() && error.is_interruption()
     }
 
     /// The facts of its text; `several` is whether the server accepts several statements in one.

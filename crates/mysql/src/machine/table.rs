@@ -23,6 +23,7 @@ use super::stage::RequestEvent;
 use super::{Machine, MyHandler};
 use crate::limits::TABLES_KNOWN;
 use crate::packets::body::Body;
+use crate::packets::reply::ServerError;
 use crate::sql::{Table, TableChanges};
 use headrace_core::{Epoch, Fatal, WriteBuffer};
 use std::collections::BTreeMap;
@@ -204,8 +205,21 @@ impl<H: MyHandler> Machine<H> {
         }
     }
 
+    /// A question was refused. What ends one before it is answered says nothing of the table, and was meant for the batch.
+    pub(super) fn table_is_refused(&mut self, error: ServerError) {
+        let Some(pending) = self.queue.first_mut().filter(|_| error.is_interruption()) else { return };
+        pending.slot.fail(error);
+    }
+
     /// One of the answers is complete, or was refused; after the last the batch, the only request that was started, begins.
-    pub(super) fn table_is_known(&mut self) -> Result<(), Fatal> {
+    pub(super) fn table_is_known(&mut self, cx: H::Context<'_>) -> Result<(), Fatal> {
+        let pending = self.front()?;
+        if pending.slot.failure.is_some() {
+            if matches!(pending.stage(), Stage::Asking { .. }) {
+                pending.go(RequestEvent::Interrupted, Stage::Sent);
+            }
+            return self.answered(cx);
+        }
         self.expects.pop_front();
         self.reply = Reply::First;
         let pending = self.front()?;

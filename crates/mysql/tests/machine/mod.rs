@@ -1,6 +1,7 @@
 //! The machine, on bytes.
 
 mod blocks;
+mod cancelling;
 mod charsets;
 mod conversations;
 mod replay;

@@ -40,8 +40,11 @@ fn end(received: &Shared) -> String {
 #[test]
 pub fn the_abandoned_end_of_a_block_ends_the_block_or_the_session() {
     const INTERRUPTED: &[u8] = b"\xff\x25\x05#70100Query execution was interrupted";
-    let owed = IfUnsent::RollBack;
+    let (owed, forget) = (IfUnsent::RollBack, IfUnsent::Forget);
     for (verb, answer, survives) in [
+        (Verb::Rollback(forget), INTERRUPTED, false),
+        (Verb::Commit(forget), OK, true),
+        (Verb::Commit(forget), INTERRUPTED, false),
         (Verb::Rollback(owed), OK, true),
         (Verb::Rollback(owed), INTERRUPTED, false),
         (Verb::Commit(owed), OK, true),

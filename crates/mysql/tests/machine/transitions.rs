@@ -1,6 +1,6 @@
 //! The tables of states: every row is taken by a conversation, and the documentation shows them.
 
-use crate::machine::{conversations, replay, stages};
+use crate::machine::{cancelling, conversations, replay, stages};
 use headrace_mysql::machine::{BATCH_TRANSITIONS, TRANSITIONS};
 use headrace_testkit::{assert_documented, assert_taken};
 use std::path::Path;
@@ -17,6 +17,7 @@ fn every_row_of_the_tables_is_taken() {
         conversations::a_query_that_may_load_a_file_has_nothing_after_it,
         conversations::a_stale_statement_in_bulk_is_undone_and_done_again_with_a_fresh_one,
         conversations::a_text_that_is_refused_for_the_charset_of_its_parameter_is_written,
+        cancelling::an_interrupted_question_about_a_table_ends_its_batch_and_answers_nothing,
         stages::a_statement_that_is_not_prepared_goes_as_text,
         stages::a_statement_that_is_bound_to_other_types_is_prepared_again,
         stages::a_known_statement_is_not_prepared_again,

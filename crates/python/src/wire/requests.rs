@@ -352,6 +352,11 @@ impl Wire {
         Ok(self.lock(py)?.connection.machine.is_at_discarded())
     }
 
+    /// Returns true if a cancel request would hit a statement of the engine's own, and is to be sent later.
+    fn is_cancel_early(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.lock(py)?.connection.machine.is_cancel_early())
+    }
+
     /// Returns true if the server only sends rows that it has made already, so that there is nothing to cancel.
     fn only_fetches(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.lock(py)?.connection.machine.only_fetches())

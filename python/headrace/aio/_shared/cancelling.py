@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any, TypeVar
 
+from ... import defaults
 from ..._shared.cancel_requests import MessageRequest, SessionRequest, UrgentRequest
 from ..._shared.limits import Until
 from ...errors import ConnectionTimeout, Error, OperationalError
@@ -19,6 +20,8 @@ class LoopCancelling(LoopWaiting[R]):
 
     async def _send_cancel(self, seconds: float) -> float | None:
         core, limit = self._core, Until(seconds)
+        if core.wire.is_cancel_early():
+            return defaults.CANCEL_SOON
         request = core.cancel_request(await password_of(core.cancel_password()))
         if request is None:
             return None
