@@ -497,6 +497,10 @@ impl<H: PgHandler> Machine<H> {
         if status != TransactionStatus::Idle && pending.slot.handler.is_none() && pending.request.is_owed_end() {
             return Err(Fatal::end_failed("its transaction is still open"));
         }
+        if pending.slot.handler.is_none() && pending.slot.failure.is_some() && pending.request.is_end_of_program() {
+            // Nobody is told. The next commit would find no transaction, and succeed.
+            return Err(Fatal::end_failed("its transaction was rolled back"));
+        }
         let sent = match pending.stage() {
             Stage::Introspecting { .. } | Stage::IntrospectingCopy { .. } => {
                 self.introspected(write_buffer);

@@ -420,7 +420,10 @@ pub fn in_a_failed_transaction_a_forgotten_statement_is_reported_to_the_handler(
 #[test]
 pub fn the_abandoned_end_of_a_block_ends_the_block_or_the_session() {
     let (commit, rollback) = (Verb::Commit(IfUnsent::RollBack), Verb::Rollback(IfUnsent::RollBack));
+    let asked = Verb::Commit(IfUnsent::Forget);
     for (end, answer, survives) in [
+        (&asked, [completed("COMMIT"), ready(b'I')], true),
+        (&asked, [error("57014"), ready(b'I')], false),
         (&rollback, [completed("ROLLBACK"), ready(b'I')], true),
         (&rollback, [error("57014"), ready(b'E')], false),
         (&commit, [error("57014"), ready(b'I')], true),
