@@ -8,6 +8,7 @@ import contextlib
 import contextvars
 import functools
 import re
+import sys
 import time
 from collections.abc import Callable, Coroutine, Iterator
 from typing import Any
@@ -464,6 +465,40 @@ def test_the_tasks_of_a_factory_may_be_pythons_own(any_db: Database, run: Run) -
             loop.set_task_factory(None)
 
     run(pythons())
+
+
+def test_eager_tasks_are_resumed_as_others_are(any_db: Database, run: Run) -> None:
+    if sys.version_info < (3, 12):
+        return
+
+    def eager(loop: Any, coroutine: Any, **named: Any) -> Any:
+        # asyncio's own factory does not take all that later versions, and uvloop, give it.
+        given = {name: value for name, value in named.items() if value is not None and name != "eager_start"}
+        return asyncio.Task(coroutine, loop=loop, eager_start=True, **given)
+
+    async def nested(conn: Any, depth: int) -> int:
+        assert await conn.fetchval(any_db.one) == 1
+        return 1 + (await asyncio.create_task(nested(conn, depth - 1)) if depth else 0)
+
+    async def all_of_them() -> None:
+        asyncio.get_running_loop().set_task_factory(eager)
+        async with await any_db.aconnect(autocommit=True) as conn:
+            assert await asyncio.create_task(nested(conn, STATEMENTS)) == STATEMENTS + 1
+            assert await asyncio.gather(*(nested(conn, 3) for _ in range(STATEMENTS))) == [4] * STATEMENTS
+            for turns in range(4):
+                statement = asyncio.create_task(conn.fetchval(any_db.one, timeout=60))
+                for _ in range(turns):
+                    await asyncio.sleep(0)
+                is_over = statement.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    assert await statement == 1
+                    assert not is_over
+                await in_step(conn, any_db)
+            with pytest.raises(TimeoutError):
+                await asyncio.create_task(conn.execute(any_db.slow, timeout=max(0.05, any_db.loses_early_cancels)))
+            await in_step(conn, any_db)
+
+    run(all_of_them())
 
 
 def test_a_function_that_raises_stop_iteration_ends_its_statement(url: str, run: Run) -> None:
