@@ -9,6 +9,7 @@ import enum
 import uuid
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
 import headrace
@@ -32,6 +33,26 @@ def test_a_composite_follows_its_type(conn: Any, dba: Any, schema: str) -> None:
     assert conn.fetchval(f"SELECT (1.5, '2020-01-01')::{name}") == (1.5, dt.date(2020, 1, 1))
     rows = list(conn.copy_out(f"SELECT (1.5, '2020-01-01')::{name}, 'a'::tsvector"))
     assert rows == [((1.5, dt.date(2020, 1, 1)), "'a'")]
+
+
+def test_attributes_in_arrow_are_never_those_of_another_name(conn: Any, dba: Any, schema: str) -> None:
+    table = f"{schema}.t"
+    dba.executescript(
+        f"CREATE TYPE {schema}.p AS (x int2, y int2, z text); CREATE TABLE {table} (v {schema}.p, l {schema}.p[]);"
+        f"INSERT INTO {table} VALUES ((1, 2, 'a'), array[(1, 2, 'a')::{schema}.p])"
+    )
+    whole = {"x": 1, "y": 2, "z": "a"}
+    select = f"SELECT v, l FROM {table}"
+    assert pa.table(conn.fetch_arrow(select)).to_pylist() == [{"v": whole, "l": [whole]}]
+    for change, now in (
+        ("DROP ATTRIBUTE x", {"y": 2, "z": "a"}),
+        ("DROP ATTRIBUTE y CASCADE, ADD ATTRIBUTE b int4", {"z": "a", "b": None}),
+        ("ADD ATTRIBUTE c int2", {"z": "a", "b": None, "c": None}),
+    ):
+        dba.execute(f"ALTER TYPE {schema}.p {change} CASCADE".replace("CASCADE, ", ", "))
+        with pytest.raises(errors.DataError, match="has changed since"):
+            conn.fetch_arrow(select)
+        assert pa.table(conn.fetch_arrow(select)).to_pylist() == [{"v": now, "l": [now]}]
 
 
 def test_a_changed_composite_is_sent_after_one_failure_at_most(conn: Any, dba: Any, schema: str) -> None:

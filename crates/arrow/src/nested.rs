@@ -10,6 +10,7 @@ use headrace_core::{Container, Inet, Sink};
 use std::sync::Arc;
 
 /// What a query can do about arrays of more than one dimension.
+const READ_AGAIN: &str = ": it has changed since; execute the statement again";
 const TO_TEXT: &str = "; return it as text (column::text) or as JSON (to_jsonb(column))";
 
 /// The form of a nested column.
@@ -304,7 +305,13 @@ impl Sink for Nested {
         }
         let fits = match (&mut self.form, container) {
             (Form::List { .. }, Container::List | Container::Multirange) => true,
-            (Form::Struct { .. }, Container::Record { .. }) => true,
+            (Form::Struct { .. }, Container::Record { is_described, .. }) => {
+                if !is_described {
+                    self.skipped = Some(0);
+                    return self.misfit_with("a record with other attributes than its type had", READ_AGAIN);
+                }
+                true
+            }
             (Form::Range { flags, .. }, Container::Range { empty, has_lower, has_upper, lower_inc, upper_inc }) => {
                 for (flag, value) in flags.iter_mut().zip([lower_inc, upper_inc, empty]) {
                     flag.append(value);

@@ -200,7 +200,7 @@ fn numbers_within_others_have_the_type_that_they_need() {
     };
     let pair = |texts: [&'static str; 2]| {
         cell(move |s| {
-            s.begin(Container::Record { type_id: 1 }, 2);
+            s.begin(Container::Record { type_id: 1, is_described: true }, 2);
             texts.iter().for_each(|text| s.decimal(text));
             s.end();
         })
@@ -400,7 +400,7 @@ fn a_list_of_lists_is_null_as_a_whole_if_the_caller_wants_it() {
     assert_eq!(of(&kind, &[list(&[1, 2]), square(), list(&[]), square()]), [false, true, false, true]);
     // In a composite value it is the attribute that is null.
     let attribute = cell(|s| {
-        s.begin(Container::Record { type_id: 1 }, 1);
+        s.begin(Container::Record { type_id: 1, is_described: true }, 1);
         s.begin(Container::List, 1);
         s.begin(Container::List, 0);
         s.end();
@@ -466,7 +466,7 @@ fn records_and_ranges() {
     let kind =
         ColumnKind::Record([("a".into(), INT32), ("b".into(), ColumnKind::List(Box::new(ColumnKind::Text)))].into());
     let record = cell(|s| {
-        s.begin(Container::Record { type_id: 1 }, 2);
+        s.begin(Container::Record { type_id: 1, is_described: true }, 2);
         s.int(5);
         s.begin(Container::List, 1);
         s.text(b"x");

@@ -9,6 +9,8 @@ pub enum Container {
     Record {
         /// The protocol's own number for the type.
         type_id: u32,
+        /// False if its attributes are others than the column's description names: the type has changed since.
+        is_described: bool,
     },
     /// A range: its finite bounds follow (lower first), each only if the range has it.
     Range {

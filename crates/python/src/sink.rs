@@ -259,7 +259,7 @@ impl<'a> RowSink<'a> {
                 self.atomic = false;
                 ffi::list(py, items.into_iter().map(Bound::unbind).collect())
             }
-            Container::Record { type_id } => {
+            Container::Record { type_id, .. } => {
                 self.atomic = false;
                 let factory = self.settings.records.get(&type_id);
                 pyo3::types::PyTuple::new(py, items).and_then(|attributes| match factory {

@@ -97,8 +97,8 @@ impl CompositePlan {
     }
 
     /// The container that its values are.
-    pub(super) fn container(&self) -> Container {
-        Container::Record { type_id: self.oid }
+    pub(super) fn container(&self, is_described: bool) -> Container {
+        Container::Record { type_id: self.oid, is_described }
     }
 
     /// Returns true if the type has no attribute.
@@ -317,7 +317,7 @@ impl Decoder {
             Decoder::Composite(plan) => {
                 let values = attributes(body)?;
                 let known = values.iter().map(|(oid, _)| *oid).eq(plan.attributes.iter().map(|(oid, _)| *oid));
-                sink.begin(plan.container(), values.len());
+                sink.begin(plan.container(known), values.len());
                 if known {
                     for ((_, decoder), (_, value)) in plan.attributes.iter().zip(values) {
                         item(decoder, value, sink);
@@ -333,7 +333,7 @@ impl Decoder {
             }
             Decoder::Record(plan) => {
                 let attributes = attributes(body)?;
-                sink.begin(Container::Record { type_id: 0 }, attributes.len());
+                sink.begin(Container::Record { type_id: 0, is_described: true }, attributes.len());
                 for (oid, value) in attributes {
                     named_by_itself(&plan.registry, oid, value, plan.depth + 1, sink);
                 }

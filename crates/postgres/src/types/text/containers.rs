@@ -134,7 +134,7 @@ pub fn composite<S: Sink>(plan: &CompositePlan, body: &[u8], sink: &mut S) -> Op
         );
         return Some(());
     };
-    sink.begin(plan.container(), values.len());
+    sink.begin(plan.container(true), values.len());
     for (decoder, value) in decoders.zip(&values) {
         match value {
             Some(value) => decoder.decode(value, sink),
