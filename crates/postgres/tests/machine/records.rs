@@ -11,7 +11,7 @@ const RECORD: u32 = 2249;
 /// A domain of integer.
 const DOMAIN: u32 = 99_998;
 /// What a record with a number, whose bytes are letters, is for the handler.
-const LETTERS: &str = "record { type_id: 0 } 1|1094795585|end";
+const LETTERS: &str = "record { type_id: 0, is_described: true } 1|1094795585|end";
 
 /// A record with an attribute of this type, whose four bytes are letters.
 fn record(oid: u32) -> Vec<u8> {
@@ -67,8 +67,8 @@ pub fn what_is_read_only_as_text_is_made_text_by_the_server() {
     assert_eq!(session.sent(), ["Parse", "Bind", "Execute", "Sync"]);
     let parsed = [msg(backend::PARSE_COMPLETE, b""), msg(backend::BIND_COMPLETE, b"")].concat();
     session.feed_messages(&[parsed, data_row(&[Some(b"0/1")]), completed("SELECT 1"), ready(b'I')]);
-    let line = "record { type_id: 0 } 1|0/1|end".to_owned();
-    let nested = format!("record {{ type_id: 0 }} 1|{line}|end");
+    let line = "record { type_id: 0, is_described: true } 1|0/1|end".to_owned();
+    let nested = format!("record {{ type_id: 0, is_described: true }} 1|{line}|end");
     assert_eq!((received.get().lines(), received.get().end.as_deref()), (vec![line, nested], Some("done")));
 }
 
