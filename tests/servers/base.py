@@ -46,6 +46,8 @@ class Database(ABC):
     abort_hook: ClassVar[str | None] = None
     """A statement after which the project's test server ends the transaction with the next change. None where two
     connections in a deadlock come to the same."""
+    commit_refusal: ClassVar[tuple[str, ...]] = ()
+    """Statements after which the project's test server refuses the commit, and rolls back: with the name of a table."""
     begin_work: ClassVar[str | None] = "begin work"
     """The statement that begins a transaction on a connection in autocommit, if there is one."""
     waits_for_locks: ClassVar[bool] = True

@@ -27,6 +27,7 @@ class Cubrid(Database):
     longest_table = "n" * 222
     # On a genuine server two connections come into a deadlock; the test server is told to end a transaction.
     abort_hook = None if CUBRID_URL else "set system parameters 'headrace_deadlock=1'"
+    commit_refusal = () if abort_hook is None else (abort_hook,)
     # A request of the protocol takes the place of a statement.
     begin_work = None
     # On the test server a transaction that writes waits for another.

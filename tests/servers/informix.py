@@ -23,6 +23,11 @@ class Informix(Database):
     resets: ClassVar[Any] = headrace.informix.resets
     fixture = "informix_server"
     abort_hook = "set environment headrace_abort 'on'"
+    commit_refusal = (
+        "create table hr_unchecked (n int references {table})",
+        "set constraints all deferred",
+        "insert into hr_unchecked values (9)",
+    )
     # It waits for no lock, unless the session asks for that.
     waits_for_locks = False
     supports_isolation_query = False

@@ -158,6 +158,11 @@ impl Effect {
     pub fn is_owed_end(self) -> bool {
         self == Self::Ends(IfUnsent::RollBack)
     }
+
+    /// Returns true if it ends a transaction that is not that of a block: the program may ask for the same end again.
+    pub fn is_end_of_program(self) -> bool {
+        self == Self::Ends(IfUnsent::Forget)
+    }
 }
 
 #[cfg(test)]

@@ -164,6 +164,13 @@ impl<H: CasHandler> Machine<H> {
     fn transaction_reply(&mut self, of: TransactionReply, reply: Result<Reader<'_>, ServerError>) -> Result<(), Fatal> {
         match of {
             TransactionReply::EndTran { is_rollback } => {
+                if let (Err(error), Some(pending)) = (&reply, self.queue.first())
+                    && pending.slot.handler.is_none()
+                    && pending.effect().is_end_of_program()
+                {
+                    // Nobody is told. The CAS has rolled back, and the next commit would find no transaction, and succeed.
+                    return Err(Fatal::end_failed(&error.to_string()));
+                }
                 self.transaction.on(Report::Ended);
                 if self.transaction.is_open_ahead() {
                     self.transaction.on(Report::Declare);

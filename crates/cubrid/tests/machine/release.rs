@@ -3,7 +3,7 @@
 use crate::support::session::{Conversation, greeting, options, resumed};
 use crate::support::{done, frame, inserted, prepared, selected};
 use headrace_core::protocol::{Fatal, Protocol};
-use headrace_core::{FatalKind, IfUnsent, Modes, NextStep, Session as _, TransactionStatus, Verb};
+use headrace_core::{Discarded, FatalKind, IfUnsent, Modes, NextStep, Session as _, TransactionStatus, Verb};
 use headrace_cubrid::machine::Request;
 use headrace_cubrid::messages::parameter;
 use headrace_testkit::TestValue as V;
@@ -378,4 +378,25 @@ fn an_error_that_ends_the_session_says_so_where_the_statement_may_have_been_exec
     let mut session = start();
     session.verb(Verb::Ping);
     assert!(!ended(session));
+}
+
+/// The CAS has rolled back: the next commit would find no transaction.
+#[test]
+fn a_cancelled_commit_that_fails_ends_the_session() {
+    let aborted = crate::support::error(0, -2, -72);
+    for (answer, survives) in [(&done(0), true), (&aborted, false)] {
+        let mut session = start_block();
+        session.verb(Verb::Commit(IfUnsent::Forget));
+        let id = session.machine.find(|_| true).unwrap();
+        assert_eq!(session.machine.discard(id), Discarded::Alone);
+        let ended = session.feed(answer);
+        assert_eq!(
+            ended.as_ref().map_err(|fatal| fatal.kind).err(),
+            (!survives).then_some(FatalKind::TransactionInDoubt)
+        );
+        if let Err(fatal) = ended {
+            assert!(!session.machine.survive_loss((), &fatal));
+            assert_eq!(session.machine.transaction(), TransactionStatus::Failed, "its changes are lost");
+        }
+    }
 }

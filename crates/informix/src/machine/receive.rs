@@ -269,6 +269,10 @@ impl<H: IfxHandler> Machine<H> {
             if open && pending.slot.handler.is_none() && pending.request.is_owed_end() {
                 return Err(Fatal::end_failed(&format!("error {}", error.sqlcode)));
             }
+            if pending.slot.handler.is_none() && pending.request.is_end_of_program() {
+                // Nobody is told. If the server has rolled back, the next commit would find no transaction, and succeed.
+                return Err(Fatal::end_failed(&format!("error {}", error.sqlcode)));
+            }
             let again = match group.expect {
                 // A constraint that is checked at the end, for one. Nothing of the batch may stay.
                 Expect::Commit => guarded,

@@ -139,6 +139,11 @@ impl Request {
         matches!(self, Request::Verb(verb) if verb.effect().is_owed_end())
     }
 
+    /// Returns true if it is a COMMIT that the program may ask for again.
+    pub(super) fn is_end_of_program(&self) -> bool {
+        matches!(self, Request::Verb(verb) if verb.effect().is_end_of_program())
+    }
+
     /// The statement that it has to be prepared for.
     pub(super) fn sql(&self) -> Option<&Arc<str>> {
         match self {

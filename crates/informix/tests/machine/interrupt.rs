@@ -3,7 +3,7 @@
 
 use crate::support::bytes;
 use crate::support::session::{Conversation, EOT};
-use headrace_core::{Discarded, IfUnsent, Interrupt, Modes, Session as _, Verb};
+use headrace_core::{Discarded, FatalKind, IfUnsent, Interrupt, Modes, Session as _, Verb};
 use headrace_informix::machine::Request;
 use headrace_testkit::{TestValue as V, unhex};
 use std::time::{Duration, Instant};
@@ -121,4 +121,21 @@ pub fn the_end_of_an_inner_block_that_is_cancelled_before_it_is_sent_undoes_it()
     session.feed(&bytes("reply", "prep_select_036")).unwrap();
     let sent = session.sent();
     assert!(sent.contains(&["SQ_SQLIRBACKSVPT s"]), "{sent:?}");
+}
+
+/// The server may have rolled back: the next commit would find no transaction.
+#[test]
+pub fn a_cancelled_commit_that_fails_ends_the_session() {
+    let rolled_back = format!("0063000300000001{INTERRUPTED}");
+    for (answer, survives) in [(DONE, true), (INTERRUPTED, false), (&rolled_back, false)] {
+        let mut session = Conversation::start();
+        session.ask(Request::Verb(Verb::Begin(Modes::default())), vec![], vec![]);
+        session.feed(&unhex(DONE)).unwrap();
+        session.ask(Request::Verb(Verb::Commit(IfUnsent::Forget)), vec![], vec![]);
+        assert_eq!(session.machine.discard(2), Discarded::Alone);
+        assert!(session.machine.is_at_discarded());
+        let ended = session.feed(&unhex(answer));
+        let kind = ended.map_err(|fatal| fatal.kind).err();
+        assert_eq!(kind, (!survives).then_some(FatalKind::TransactionInDoubt), "{answer}");
+    }
 }

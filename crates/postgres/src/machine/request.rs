@@ -4,7 +4,7 @@ use super::facts::Facts;
 use super::statement::Columns;
 use crate::sql::effects;
 use crate::types::Oid;
-use headrace_core::verb::{Effect, IfUnsent, Verb};
+use headrace_core::verb::{Effect, Verb};
 use std::sync::Arc;
 
 /// Whether a statement gets a name on the server.
@@ -248,7 +248,7 @@ impl Request {
 
     /// Returns true if it ends a transaction that is not that of a block: the program may ask for the same end again.
     pub(super) fn is_end_of_program(&self) -> bool {
-        matches!(self, Request::Verb { verb, .. } if verb.effect() == Effect::Ends(IfUnsent::Forget))
+        matches!(self, Request::Verb { verb, .. } if verb.effect().is_end_of_program())
     }
 
     /// Its effect on the transaction block, given the facts of its text.

@@ -138,6 +138,10 @@ impl CasSession {
 
     fn end_transaction(&mut self, arguments: &mut Arguments<'_>, body: &mut Vec<u8>) -> Result<()> {
         match arguments.i8()? {
+            1 if std::mem::take(&mut self.hooks.deadlock) => {
+                self.rollback()?;
+                return Err(self.deadlock());
+            }
             1 => self.commit()?,
             2 => self.rollback()?,
             _ => return Err(Error::cas(-10005)),

@@ -480,7 +480,14 @@ impl SqliSession {
                 return self.check_transaction();
             }
         } else if self.transaction == (Transaction::Open { started: true }) {
-            self.run_sql(sql, "")?;
+            match self.run_sql(sql, "") {
+                // A deferred constraint does not hold: the transaction is rolled back.
+                Err(error) if event == 2 && error.code == -691 => {
+                    self.rollback()?;
+                    return Err(error);
+                }
+                done => done?,
+            }
         }
         self.transaction = Transaction::None;
         match event {
