@@ -45,17 +45,6 @@ def connections(my_server: Served) -> Iterator[tuple[Any, Any]]:
         conn.close()
 
 
-def test_bytes_that_are_no_text_are_no_number(connection: Any) -> None:
-    cursor = connection.cursor()
-    cursor.execute("create temporary table numbers_of (n double, v varbinary(9))")
-    with pytest.raises((MySQLdb.Error, mysqldb.Error)) as caught:
-        cursor.execute("insert into numbers_of (n) values (%s)", (b"\xffA",))
-    assert caught.value.args[0] == 1366
-    cursor.execute("insert into numbers_of (v) values (%s)", (b"\xffA\0'",))
-    cursor.execute("select n, v from numbers_of")
-    assert cursor.fetchall() == ((None, b"\xffA\0'"),)
-
-
 def test_a_later_statement_that_fails_does_not_hide_the_results_before_it(connection: Any) -> None:
     cursor = connection.cursor()
     cursor.execute("select 1; select 2, 'x'; select * from no_such_table; select 3")
