@@ -45,7 +45,7 @@ class Reads:
         """The loop calls the engine just now, with what it has read."""
         self.before: Callable[[], object] | None = None
         """Is called once, when something was read, before the engine has it."""
-        self.deliver: Callable[[Callable[[], None]], object] | None = None
+        self.deliver: Callable[[Callable[[], object]], object] | None = None
         """Is called in the engine's place, with its call."""
         self.writes = 0
 
@@ -60,7 +60,10 @@ class Reads:
             if before is not None:
                 before()
             if self.deliver is not None:
-                self.deliver(lambda: passed_on(nbytes))
+                # The next read would be into the same buffer.
+                made = own.__dict__["made"]
+                made.pause_reading()
+                self.deliver(lambda: (made.resume_reading(), passed_on(nbytes)))
                 return
             self.count += 1
             self.is_inside = True
@@ -70,7 +73,12 @@ class Reads:
                 self.is_inside = False
 
         own.__dict__["buffer_updated"] = buffer_updated
-        own.__dict__["connection_made"] = lambda made: begun(Written(made, self))
+
+        def connection_made(made: Any) -> None:
+            own.__dict__["made"] = made
+            begun(Written(made, self))
+
+        own.__dict__["connection_made"] = connection_made
         return own
 
 
@@ -155,7 +163,7 @@ def test_a_read_within_a_task_resumes_no_other_there(any_db: Database, run: Run,
     async def delivered() -> None:
         async with await any_db.aconnect(autocommit=True) as conn:
             await conn.fetchval(any_db.one)
-            due: asyncio.Queue[Callable[[], None]] = asyncio.Queue()
+            due: asyncio.Queue[Callable[[], object]] = asyncio.Queue()
             reads.deliver = due.put_nowait
             statement = asyncio.ensure_future(conn.fetchval(any_db.one))
             while not statement.done():
