@@ -4,6 +4,10 @@ pub use headrace_core::limits::*;
 
 /// How many times in a row a session that is being resumed may be lost again, before its settings are all set.
 pub const RESUMES: usize = 1000;
+/// How many processes are asked for a session that is being resumed: those that a broker has, if it is not told otherwise.
+pub const SESSION_MISSES: usize = 40;
+/// The beginning of a session's identification, which is that of the database server.
+pub const SERVER_KEY_BYTES: usize = 8;
 /// Rows of a statement. The server needs longer to prepare a statement the more rows it has, and hardly executes one of
 /// more rows faster: measured with CUBRID 11.3.2, 4.2 microseconds a row for 100 rows, 3.5 for 200.
 pub const JOINED_ROWS: usize = 100;

@@ -12,7 +12,7 @@ use super::request::Request;
 use super::stage::{RequestEvent, RequestState};
 use super::startup::{Purpose, Startup};
 use super::{CasHandler, Loss, Machine, Phase, SessionOptions};
-use crate::limits::RESUMES;
+use crate::limits::{RESUMES, SERVER_KEY_BYTES, SESSION_MISSES};
 use crate::messages::CasInfo;
 use crate::messages::login::{Connected, SessionId};
 use crate::messages::server::ServerError;
@@ -28,11 +28,21 @@ pub(super) struct Resuming {
     process_id: Option<i32>,
     /// How often it was lost again before it was resumed.
     attempts: usize,
+    /// How many processes did not find it.
+    misses: usize,
+    /// The next process is asked for it.
+    is_next_due: bool,
 }
 
 impl<H: CasHandler> Machine<H> {
     /// The connection was lost. Returns true if the session can be resumed: the requests in flight wait again.
     pub(super) fn released(&mut self, cx: H::Context<'_>, reason: &Fatal) -> bool {
+        if let Some(resuming) = &mut self.resuming
+            && std::mem::take(&mut resuming.is_next_due)
+        {
+            self.phase = Phase::Released;
+            return true;
+        }
         if let Phase::Startup(_) = self.phase {
             return self.released_again(reason);
         }
@@ -68,7 +78,8 @@ impl<H: CasHandler> Machine<H> {
         self.cursors.clear();
         self.open_results.clear();
         self.is_last_page_due = false;
-        self.resuming = Some(Resuming { session, process_id: has_executed.then_some(process_id), attempts: 0 });
+        let process_id = has_executed.then_some(process_id);
+        self.resuming = Some(Resuming { session, process_id, attempts: 0, misses: 0, is_next_due: false });
         self.phase = Phase::Released;
         true
     }
@@ -120,8 +131,21 @@ impl<H: CasHandler> Machine<H> {
     }
 
     /// A session is open that should be the one from before.
+    ///
+    /// A process that comes from another database has forgotten which session it was asked for, and has begun another one.
+    /// From then on it is connected with the right database, and the next one may be, too.
     pub(super) fn check_resumed(&mut self, connected: &Connected) -> Result<(), Fatal> {
-        let Some(Resuming { session, process_id, .. }) = self.resuming.take() else { return Ok(()) };
+        let Some(mut resuming) = self.resuming.take() else { return Ok(()) };
+        let Resuming { session, process_id, .. } = resuming;
+        let is_same_server = session[..SERVER_KEY_BYTES] == connected.session[..SERVER_KEY_BYTES];
+        if session != connected.session && is_same_server && resuming.misses < SESSION_MISSES {
+            resuming.misses += 1;
+            resuming.is_next_due = true;
+            // A process that is still there has not executed what was in flight.
+            resuming.process_id = process_id.filter(|process_id| *process_id != connected.process_id);
+            self.resuming = Some(resuming);
+            return Err(Fatal::new(FatalKind::ConnectionLost, "the process does not know the session"));
+        }
         self.resumed += 1;
         let reason = if session != connected.session && process_id.is_some() {
             "the server has ended the session while its connection was lost, and it is unknown whether the statement that \

@@ -178,6 +178,52 @@ fn a_session_that_the_server_has_ended_is_not_resumed() {
 }
 
 #[test]
+fn a_process_that_comes_from_another_database_is_asked_again() {
+    // Its server is the same one, and the session is another.
+    let elsewhere = |mut whole: Vec<u8>| {
+        whole[36] ^= 1;
+        whole
+    };
+    let execute = |session: &mut Conversation| {
+        let received = session.execute(INSERT, vec![V::Int(2)]);
+        session.sent();
+        assert!(lose(session));
+        received
+    };
+    for first in [resumed(), another_process()] {
+        let mut session = start_known();
+        let identification = session.machine.session_id().unwrap();
+        let received = execute(&mut session);
+        let missed = session.feed(&elsewhere(first.clone())).unwrap_err();
+        assert_eq!(missed.kind, FatalKind::ConnectionLost);
+        assert!(lose(&mut session));
+        let login = session.write_buffer.take();
+        assert_eq!(login[login.len() - 20..], identification);
+        session.feed(&resumed()).unwrap();
+        assert_eq!(session.sent(), ["PREPARE insert into t values (?)"]);
+        session.feed(&prepared(1, 20, 1)).unwrap();
+        session.feed(&inserted(0, 1)).unwrap();
+        assert_eq!((received.get().end.as_deref(), session.machine.resumed()), (Some("done"), 1));
+    }
+    // The first process may have executed it, and the one that has the session is another.
+    let mut session = start_known();
+    execute(&mut session);
+    session.feed(&elsewhere(another_process())).unwrap_err();
+    assert!(lose(&mut session));
+    let lost = session.feed(&another_process()).unwrap_err();
+    assert!(lost.message.contains("unknown whether"), "{}", lost.message);
+    assert!(!lose(&mut session));
+    // It is not asked for ever.
+    let mut session = start_known();
+    execute(&mut session);
+    let again = (0..).take_while(|_| {
+        let lost = session.feed(&elsewhere(resumed())).unwrap_err();
+        lose(&mut session) || !lost.message.contains("ended the session")
+    });
+    assert_eq!(again.count(), headrace_cubrid::limits::SESSION_MISSES);
+}
+
+#[test]
 fn a_resumed_session_leaves_no_transaction_open() {
     // A rollback outside of a block, and a ping, which leaves the CAS as it was before.
     let mut session = start_known();
