@@ -9,8 +9,9 @@ use arrow_schema::{ArrowError, DataType, FieldRef, Fields};
 use headrace_core::{Container, Inet, Sink};
 use std::sync::Arc;
 
-/// What a query can do about arrays of more than one dimension.
+/// What a query can do about a type that has changed since it was read.
 const READ_AGAIN: &str = ": it has changed since; execute the statement again";
+/// What a query can do about arrays of more than one dimension.
 const TO_TEXT: &str = "; return it as text (column::text) or as JSON (to_jsonb(column))";
 
 /// The form of a nested column.

@@ -5,6 +5,7 @@
 //! and none for the former: those texts are here, in words of our own.
 
 use crate::messages::server::{Origin, ServerError, renewed};
+use headrace_core::IN_DOUBT;
 use headrace_core::sqlstate::*;
 use std::borrow::Cow;
 use std::fmt;
@@ -287,7 +288,7 @@ impl ServerError {
 
     /// The same error of a statement that may have been executed: the server has gone, and its CAS does not know either.
     pub(crate) fn of_unknown_outcome(self) -> Self {
-        let message = format!("{}; it is unknown whether the statement in flight was executed", self.words());
+        let message = format!("{}; {IN_DOUBT}", self.words());
         Self { message, ..self }
     }
 

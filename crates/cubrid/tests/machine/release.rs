@@ -40,6 +40,14 @@ fn start_known() -> Conversation {
     session
 }
 
+/// The session goes on, and its INSERT is prepared and executed again.
+fn insert_again(session: &mut Conversation) {
+    session.feed(&resumed()).unwrap();
+    assert_eq!(session.sent(), ["PREPARE insert into t values (?)"]);
+    session.feed(&prepared(1, 20, 1)).unwrap();
+    session.feed(&inserted(0, 1)).unwrap();
+}
+
 /// The greeting of a CAS with another number.
 fn another_process() -> Vec<u8> {
     let mut whole = resumed();
@@ -55,10 +63,7 @@ pub fn what_was_in_flight_is_sent_again_to_the_same_process() {
     assert!(lose(&mut session));
     let login = session.write_buffer.take();
     assert_eq!((login.len(), &login[login.len() - 20..]), (638, &session.machine.session_id().unwrap()[..]));
-    session.feed(&resumed()).unwrap();
-    assert_eq!(session.sent(), ["PREPARE insert into t values (?)"]);
-    session.feed(&prepared(1, 20, 1)).unwrap();
-    session.feed(&inserted(0, 1)).unwrap();
+    insert_again(&mut session);
     assert_eq!((received.get().end.as_deref(), session.machine.resumed()), (Some("done"), 1));
 
     // EXECUTE of a statement that the old process had prepared: it is prepared again.
@@ -66,10 +71,7 @@ pub fn what_was_in_flight_is_sent_again_to_the_same_process() {
     let received = session.execute(INSERT, vec![V::Int(2)]);
     assert!(lose(&mut session));
     session.write_buffer.take();
-    session.feed(&resumed()).unwrap();
-    assert_eq!(session.sent(), ["PREPARE insert into t values (?)"]);
-    session.feed(&prepared(1, 20, 1)).unwrap();
-    session.feed(&inserted(0, 1)).unwrap();
+    insert_again(&mut session);
     assert_eq!(received.get().end.as_deref(), Some("done"));
 
     // A SELECT.
@@ -199,10 +201,7 @@ fn a_process_that_comes_from_another_database_is_asked_again() {
         assert!(lose(&mut session));
         let login = session.write_buffer.take();
         assert_eq!(login[login.len() - 20..], identification);
-        session.feed(&resumed()).unwrap();
-        assert_eq!(session.sent(), ["PREPARE insert into t values (?)"]);
-        session.feed(&prepared(1, 20, 1)).unwrap();
-        session.feed(&inserted(0, 1)).unwrap();
+        insert_again(&mut session);
         assert_eq!((received.get().end.as_deref(), session.machine.resumed()), (Some("done"), 1));
     }
     // The first process may have executed it, and the one that has the session is another.

@@ -266,10 +266,8 @@ impl<H: IfxHandler> Machine<H> {
         let Some(pending) = self.pending(group.request_id) else { return Ok(()) };
         let guarded = pending.guard() == Guard::Transaction;
         if let Some(error) = reply.error {
-            if open && pending.slot.handler.is_none() && pending.request.is_owed_end() {
-                return Err(Fatal::end_failed(&format!("error {}", error.sqlcode)));
-            }
-            if pending.slot.handler.is_none() && pending.request.is_end_of_program() {
+            let is_end = open && pending.request.is_owed_end() || pending.request.is_end_of_program();
+            if pending.slot.handler.is_none() && is_end {
                 // Nobody is told. If the server has rolled back, the next commit would find no transaction, and succeed.
                 return Err(Fatal::end_failed(&format!("error {}", error.sqlcode)));
             }

@@ -18,7 +18,7 @@ use crate::packets::reply::ServerError;
 use crate::sql::{Modes, Scan, is_one_of, verb};
 use headrace_core::Session as _;
 use headrace_core::transaction;
-use headrace_core::{Fatal, FatalKind};
+use headrace_core::{Fatal, FatalKind, IN_DOUBT};
 use std::sync::Arc;
 
 /// Returns true if no other statement is executed in the course of a statement that could end with an error about a
@@ -175,8 +175,7 @@ impl<H: MyHandler> Machine<H> {
             }
             // What it comes after may be committed.
             ReplyKind::Restore => Some(Fatal::peer(format!(
-                "the server did not take back a setting of the driver's: {message}; it is unknown whether the statement \
-                 in flight was executed"
+                "the server did not take back a setting of the driver's: {message}; {IN_DOUBT}"
             ))),
             // The next statements would be part of it, and be lost with it.
             ReplyKind::Unchain => Some(Fatal::end_failed(message)),

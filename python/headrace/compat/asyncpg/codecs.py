@@ -139,7 +139,7 @@ class Codecs:
 
     def is_text(self, oid: int) -> bool:
         """Returns true if a type has an encoder, and that makes text: COPY sends none."""
-        return oid in self.loaders and oid not in self._driver._adapters._binary
+        return oid in self.loaders and oid not in self._driver._core.adapters._binary
 
     # arguments
 

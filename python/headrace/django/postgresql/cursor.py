@@ -91,7 +91,7 @@ def _typed(sql: str, chosen: dict[int, str]) -> str:
 
 
 def _has_hstore(connection: Any) -> bool:
-    return dict in connection._adapters.state.dumpers
+    return dict in connection._core.adapters.state.dumpers
 
 
 class Described(NamedTuple):
