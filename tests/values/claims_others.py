@@ -223,6 +223,15 @@ def _(t: Trial) -> None:
         assert t.value(f"select count(*) from said where {condition}", value) == found, condition
 
 
+@says(CUBRID, "A literal beside a column is treated alike")
+def _(t: Trial) -> None:
+    t.table("d date")
+    t.conn.execute("insert into said values (date'2024-02-29')")
+    literal = "datetime'2024-02-29 13:14:15'"
+    for condition, found in ((f"d = {literal}", 1), (f"d + 0 = {literal}", 0)):
+        assert t.value(f"select count(*) from said where {condition}") == found, condition
+
+
 @says(CUBRID, "so it does for the arguments of NULLIF, GREATEST, LEAST, DATE_ADD, DATE_SUB, ASCII, HEX")
 def _(t: Trial) -> None:
     for call, value in (("nullif(?, 0)", 1.5), ("greatest(?, 1)", 1.5), ("least(?, 2)", 1.5)):

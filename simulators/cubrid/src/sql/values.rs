@@ -404,6 +404,9 @@ impl Compiler<'_> {
                 if literal_text && number.family() == Integer { number } else { Type::of(DOUBLE) }
             }
             (Time, Time) if left.ty.code == right.ty.code => left.ty.clone(),
+            // A literal beside a column gets the column's type, as a marker does.
+            (Time, Time) if left.form == Form::Column && matches!(right.form, Form::Literal(..)) => left.ty.clone(),
+            (Time, Time) if right.form == Form::Column && matches!(left.form, Form::Literal(..)) => right.ty.clone(),
             (Text, Time) => right.ty.clone(),
             (Time, Text) => left.ty.clone(),
             _ => common(&left.ty, &right.ty),
