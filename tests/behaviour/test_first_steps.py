@@ -12,6 +12,7 @@ import pytest
 
 import headrace
 from headrace import errors
+from headrace.postgres.server_errors import error_from_fields
 from headrace.types import Interval, Jsonb, Multirange, Range
 
 Conn = headrace.Connection[Any]
@@ -112,7 +113,7 @@ def test_mistakes_raise_errors_that_say_what_to_do(conn: Conn, sql: str, params:
 
 def test_a_statement_that_a_pooler_lost_names_the_setting() -> None:
     fields = {"C": "42P05", "M": 'prepared statement "headrace_1" already exists'}
-    assert "prepared=False" in str(errors.error_from_fields(fields))
+    assert "prepared=False" in str(error_from_fields(fields))
 
 
 @pytest.mark.parametrize("given", [None, b"postgresql://"])

@@ -10,7 +10,8 @@ import pytest
 
 from headrace import errors
 from headrace._native import error_class
-from headrace.errors import Error, error_for, error_from_fields
+from headrace.errors import Error, error_for
+from headrace.postgres.server_errors import error_from_fields
 from headrace.sqlstates import CONDITIONS
 
 

@@ -69,7 +69,6 @@ globals! {
     timed_rows: "headrace._shared.arguments", "TimedRows";
     errors: "headrace", "errors";
     error_for: "headrace.errors", "error_for";
-    error_from_fields: "headrace.errors", "error_from_fields";
     data_error: "headrace.errors", "DataError";
     not_supported_error: "headrace.errors", "NotSupportedError";
     programming_error: "headrace.errors", "ProgrammingError";

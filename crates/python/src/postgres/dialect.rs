@@ -5,7 +5,6 @@ use crate::call::PyCall;
 use crate::columns;
 use crate::engine::Dialect;
 use crate::errors::{self, ClientError};
-use crate::globals::globals;
 use crate::params::PyValue;
 use crate::query::Query;
 use headrace_core::{Column, Mismatch, ValueKind};
@@ -15,6 +14,7 @@ use headrace_drivers::protocols::postgres::machine::{Columns, Facts, Machine};
 use headrace_drivers::protocols::postgres::messages::backend::ServerError;
 use headrace_drivers::protocols::postgres::types::{self, PostgresType};
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyDict, PyTuple};
 
 /// PostgreSQL.
@@ -23,6 +23,9 @@ pub struct Postgres;
 
 /// Its machine.
 pub type PgMachine = Machine<PyCall<Postgres>>;
+
+/// Makes the exception for a server's error.
+static ERROR_FROM_FIELDS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 
 impl Dialect for Postgres {
     type Columns = Columns;
@@ -38,7 +41,9 @@ impl Dialect for Postgres {
             for (code, text) in &error.fields {
                 fields.set_item(char::from(*code), text)?;
             }
-            globals(py)?.error_from_fields.bind(py).call1((fields, statement, row))
+            ERROR_FROM_FIELDS
+                .import(py, "headrace.postgres.server_errors", "error_from_fields")?
+                .call1((fields, statement, row))
         };
         errors::made(built())
     }

@@ -1,9 +1,28 @@
-"""What to do about errors of PostgreSQL whose reason only a driver sees."""
+"""The errors that PostgreSQL's server sends, and what to do about those whose reason only a driver sees."""
 
 from __future__ import annotations
 
 import re
 from typing import Final
+
+from ..errors import DatabaseError, error_for
+
+_FIELDS: Final = {
+    "C": "sqlstate",
+    "M": "message",
+    "D": "detail",
+    "H": "hint",
+    "q": "internal_query",
+    "W": "where",
+    "s": "schema_name",
+    "t": "table_name",
+    "c": "column_name",
+    "d": "data_type_name",
+    "n": "constraint_name",
+    "F": "source_file",
+    "L": "source_line",
+    "R": "source_function",
+}
 
 _LIST_AFTER_IN: Final = re.compile(r"\bIN\s*(?:%s|%\(\w+\)s|\$\d+)", re.IGNORECASE)
 """A single parameter after IN, where SQL requires a list in parentheses."""
@@ -83,3 +102,33 @@ def _misplaced(statement: str) -> str:
         instead = ": SELECT set_config('name', %s, false) does" if name == "SET" else ", but values in its text"
         return f"{name} takes no parameters{instead}"
     return "a parameter is a value: names of tables and columns, and key words, are part of the text"
+
+
+def error_from_fields(fields: dict[str, str], statement: str | None = None, row: int | None = None) -> DatabaseError:
+    """Makes the error of an ErrorResponse of PostgreSQL.
+
+    Fields that are missing or malformed stay None.
+
+    Args:
+        fields: by their one-letter codes: "Error and Notice Message Fields" in the manual.
+        statement: the text that was sent.
+        row: the number of the row of a batch, from 0.
+
+    Returns:
+        The error, of the class for its SQLSTATE.
+    """
+    message = fields.get("M") or "the server sent no message"
+    error = error_for(fields.get("C", ""))(message)
+    for code, name in _FIELDS.items():
+        if code in fields:
+            setattr(error, name, fields[code])
+    error.message = message
+    # V is S untranslated; servers before 9.6 do not send it.
+    error.severity = fields.get("V") or fields.get("S")
+    for code, name in (("P", "position"), ("p", "internal_position")):
+        if fields.get(code, "").isdecimal():
+            setattr(error, name, int(fields[code]))
+    error.hint = hint_for(error.sqlstate, message, statement or "", error.hint)
+    error.statement = statement or None
+    error.row = row
+    return error
