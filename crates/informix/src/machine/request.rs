@@ -139,7 +139,8 @@ impl Request {
         matches!(self, Request::Verb(verb) if verb.effect().is_owed_end())
     }
 
-    /// Returns true if it is a COMMIT that the program may ask for again.
+    /// Returns true if it is a COMMIT that the program may ask for again. It is the verb that has this effect: the
+    /// request's own is unknown, as it may be interrupted.
     pub(super) fn is_end_of_program(&self) -> bool {
         matches!(self, Request::Verb(verb) if verb.effect().is_end_of_program())
     }

@@ -241,16 +241,6 @@ impl Request {
         }
     }
 
-    /// Returns true if it is the end of a block, which has to be sent.
-    pub(super) fn is_owed_end(&self) -> bool {
-        matches!(self, Request::Verb { verb, .. } if verb.effect().is_owed_end())
-    }
-
-    /// Returns true if it ends a transaction that is not that of a block: the program may ask for the same end again.
-    pub(super) fn is_end_of_program(&self) -> bool {
-        matches!(self, Request::Verb { verb, .. } if verb.effect().is_end_of_program())
-    }
-
     /// Its effect on the transaction block, given the facts of its text.
     pub(super) fn effect(&self, facts: Facts) -> Effect {
         if let Request::Verb { verb, .. } = self {
