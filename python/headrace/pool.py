@@ -354,9 +354,7 @@ class ConnectionPool(PoolQueries, PoolWork[C]):
         with self._lock:
             mode = core.checkin(connection, status, time.monotonic(), at_least)
             whole = connection if mode is None else core.to_reset(connection)
-            work = self._settle() if core.actions else None
-            if self._watchers:
-                self._changed.notify_all()
+            work = self._settle() if core.actions or self._watchers else None
         if work:
             self._perform(work)
         if mode is None:
@@ -369,8 +367,6 @@ class ConnectionPool(PoolQueries, PoolWork[C]):
             with self._lock:
                 core.reset_done(connection, time.monotonic(), fit)
                 work = self._settle()
-                if self._watchers:
-                    self._changed.notify_all()
             self._perform(work)
 
     def connection(self, timeout: float | None = None) -> AbstractContextManager[C]:

@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import defaults
 from .._native import ArrowBatch, ArrowSink, Result
-from .arguments import MOST_ROWS, checked_count
 from .connection import BlockingConnection
-from .core import ExclusiveUse
 from .cursor_base import Params
 from .flows import ask
-from .received import Received, Receiving
+from .received import Reading, Received, Receiving, block_size
 
 if TYPE_CHECKING:
     from ..sql import Statement
@@ -26,22 +24,6 @@ from .limits import overdue
 
 R = TypeVar("R")
 T = TypeVar("T")
-
-
-def block_size(fetch_size: int) -> int:
-    """The rows of a block of a stream that was given ``fetch_size``. Raises ProgrammingError for less than 1."""
-    return min(checked_count(fetch_size, "fetch_size"), MOST_ROWS)
-
-
-class Reading(ExclusiveUse):
-    """What a stream waits for, and whether it has the connection for itself."""
-
-    ticket: Any = None
-    exclusive: Any = None
-
-    def __init__(self, writes: bool = False) -> None:
-        self.writes = writes
-        """The statement may change something, and is not cancelled when its stream is left: that would undo it."""
 
 
 def rows_of(reading: Reading, blocks: Generator[list[T]]) -> Generator[T]:

@@ -212,3 +212,32 @@ class LobState(ABC):
             ticket = self.ask_close()
             if ticket is not None:
                 yield ticket
+
+
+class LobFile:
+    """The file that a large object is, as far as it needs nothing of the server."""
+
+    def __init__(self, state: LobState) -> None:
+        self._state = state
+
+    @property
+    def mode(self) -> str:
+        """The mode in which it was opened."""
+        return self._state.mode
+
+    @property
+    def closed(self) -> bool:
+        """True after :meth:`close`, and after the end of the transaction where the driver knows of that."""
+        return not self._state.is_open
+
+    def tell(self) -> int:
+        """Returns the current position.
+
+        Returns:
+            The position in bytes, from 0.
+
+        Raises:
+            ValueError: the object is closed.
+        """
+        self._state.check()
+        return self._state.at

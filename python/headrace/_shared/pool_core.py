@@ -331,6 +331,7 @@ class PoolCore(Generic[C, W]):
                 return None
             raise ProgrammingError("the connection does not belong to this pool, or was given back already")
         if entry.lend is not None:
+            # What end_lease() does, without the frame and the look that it takes for connections of other packages.
             entry.lent._end_lease()
         connection = entry.connection
         is_idle = status == TransactionStatus.IDLE

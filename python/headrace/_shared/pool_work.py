@@ -82,6 +82,8 @@ class PoolWork(Generic[C]):
     def _settle(self) -> Work[C] | None:
         """Passes connections to waiters, with the lock held; returns the actions that are done without it."""
         core = self._core
+        if self._watchers:
+            self._changed.notify_all()
         if not core.actions:
             return None
         actions, core.actions = core.actions, []
@@ -95,8 +97,6 @@ class PoolWork(Generic[C]):
                 action.waiter.ready.release()
             else:
                 work.append(action)
-        if self._watchers:
-            self._changed.notify_all()
         return work
 
     def _perform(self, work: Work[C] | None) -> None:
@@ -141,8 +141,6 @@ class PoolWork(Generic[C]):
         with self._lock:
             self._core.connected(attempt, connection, time.monotonic())
             work = self._settle()
-            if self._watchers:
-                self._changed.notify_all()
         self._perform(work)
 
     def _set_up(self, connection: C) -> None:
@@ -163,8 +161,6 @@ class PoolWork(Generic[C]):
         with self._lock:
             self._core.connect_failed(attempt, error, time.monotonic())
             work = self._settle()
-            if self._watchers:
-                self._changed.notify_all()
         self._perform(work)
         self._wake.set()
 

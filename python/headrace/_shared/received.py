@@ -6,17 +6,35 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
+from .. import defaults
 from .._native import ArrowBatch, ArrowSink, Columns, Result
 from ..errors import ProgrammingError
 from ..rows import RowFactory
+from .arguments import MOST_ROWS, checked_count
 from .connection_base import ConnectionBase
-from .core import Core
-from .cursor_base import columns_of
+from .core import Core, ExclusiveUse
+from .cursor_base import Column, CursorBase, columns_of
 from .loading import made_in_place
 
 R = TypeVar("R")
 
 STREAMING: Final = "a stream is being read on this connection: read it to its end, close it, or use a second connection"
+
+
+def block_size(fetch_size: int) -> int:
+    """The rows of a block of a stream that was given ``fetch_size``. Raises ProgrammingError for less than 1."""
+    return min(checked_count(fetch_size, "fetch_size"), MOST_ROWS)
+
+
+class Reading(ExclusiveUse):
+    """What a stream waits for, and whether it has the connection for itself."""
+
+    ticket: Any = None
+    exclusive: Any = None
+
+    def __init__(self, writes: bool = False) -> None:
+        self.writes = writes
+        """The statement may change something, and is not cancelled when its stream is left: that would undo it."""
 
 
 @dataclass
@@ -27,6 +45,27 @@ class Received:
     """None before the first block, and if the statement returns no rows."""
     result: Result | None = None
     """The reply, after its last row or without rows; of a cursor on the server its beginning."""
+
+
+class StreamCursorBase(CursorBase[Any]):
+    """A cursor that receives its rows in blocks, as far as it has nothing to wait for."""
+
+    def __init__(self, connection: Any, row_factory: RowFactory[Any]) -> None:
+        super().__init__(connection, row_factory)
+        self.itersize: int = defaults.FETCH_SIZE
+        """Rows that are received at a time."""
+        self._received = Received()
+        self._passed = 0
+        """Rows of the blocks before the present one."""
+
+    @property
+    def description(self) -> list[Column] | None:
+        columns = self._received.columns
+        return super().description if columns is None else self._core.describe(columns)
+
+    @property
+    def rownumber(self) -> int | None:
+        return None if self._rows is None else self._passed + self._position
 
 
 class Receiving(ConnectionBase[R]):

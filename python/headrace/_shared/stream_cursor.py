@@ -7,14 +7,12 @@ from __future__ import annotations
 from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from .. import defaults
 from ..errors import NotSupportedError
-from ..rows import RowFactory
 from ..types import ParameterRows
 from .cursor import BlockingCursor
-from .cursor_base import Column, Params
+from .cursor_base import Params
 from .modes import ScrollMode
-from .received import Received
+from .received import Received, StreamCursorBase
 
 if TYPE_CHECKING:
     from ..sql import Statement
@@ -23,31 +21,15 @@ R = TypeVar("R")
 Self = TypeVar("Self", bound="BlockingStreamCursor[Any]")
 
 
-class BlockingStreamCursor(BlockingCursor[R]):
+class BlockingStreamCursor(StreamCursorBase, BlockingCursor[R]):
     """A cursor that receives its rows in blocks of ``itersize``, in bounded memory. It is for one thread at a time."""
 
-    def __init__(self, connection: Any, row_factory: RowFactory[R]) -> None:
-        super().__init__(connection, row_factory)
-        self.itersize: int = defaults.FETCH_SIZE
-        """Rows that are received at a time."""
-        self._received = Received()
-        self._blocks: Generator[list[Any]] | None = None
-        """The blocks that are left."""
-        self._passed = 0
-        """Rows of the blocks before the present one."""
+    _blocks: Generator[list[Any]] | None = None
+    """The blocks that are left."""
 
     def _begun(self, received: Received, sql: Statement, params: Params, timeout: float | None) -> Generator[list[Any]]:
         """The blocks of a statement that begins to be executed."""
         return self._connection._stream_into(received, sql, params, self.itersize, timeout)  # type: ignore[no-any-return]
-
-    @property
-    def description(self) -> list[Column] | None:
-        columns = self._received.columns
-        return super().description if columns is None else self._core.describe(columns)
-
-    @property
-    def rownumber(self) -> int | None:
-        return None if self._rows is None else self._passed + self._position
 
     def execute(self: Self, sql: Statement, params: Params = None, *, timeout: float | None = None) -> Self:
         """Executes one statement, and receives the first block of its rows.

@@ -8,9 +8,9 @@ from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, TypeVar
 
 from .. import defaults
-from .._shared.blocks import BlockingBlocks, Reading, block_size, rows_of
+from .._shared.blocks import BlockingBlocks, rows_of
 from .._shared.cursor_base import Params
-from .._shared.received import Received
+from .._shared.received import Reading, Received, block_size
 from ..errors import Error
 from .connection_base import MySqlBase
 from .core import MySqlCore, first_of, may_write

@@ -12,11 +12,9 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from ... import defaults, errors
 from ..._native import ArrowBatch, ArrowSink, Result
-from ..._shared.arguments import MOST_ROWS, checked_count
-from ..._shared.core import ExclusiveUse
 from ..._shared.cursor_base import Params
 from ..._shared.flows import ask
-from ..._shared.received import Received, Receiving
+from ..._shared.received import Reading, Received, Receiving, block_size
 from .connection import LoopConnection
 
 if TYPE_CHECKING:
@@ -26,22 +24,6 @@ if TYPE_CHECKING:
 
 R = TypeVar("R")
 T = TypeVar("T")
-
-
-def block_size(fetch_size: int) -> int:
-    """The rows of a block of a stream that was given ``fetch_size``. Raises ProgrammingError for less than 1."""
-    return min(checked_count(fetch_size, "fetch_size"), MOST_ROWS)
-
-
-class Reading(ExclusiveUse):
-    """What a stream waits for, and whether it has the connection for itself."""
-
-    ticket: Any = None
-    exclusive: Any = None
-
-    def __init__(self, writes: bool = False) -> None:
-        self.writes = writes
-        """The statement may change something, and is not cancelled when its stream is left: that would undo it."""
 
 
 async def rows_of(reading: Reading, blocks: AsyncGenerator[list[T]]) -> AsyncGenerator[T]:

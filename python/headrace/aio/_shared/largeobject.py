@@ -7,7 +7,7 @@ from collections.abc import AsyncIterator
 from types import TracebackType
 from typing import Any, TypeVar
 
-from ..._shared.lobs import LobState
+from ..._shared.lobs import LobFile, LobState
 from .connection import LoopConnection
 
 # blocking: from .rawfile import RawFile
@@ -15,22 +15,12 @@ from .connection import LoopConnection
 Self = TypeVar("Self", bound="LoopLargeObject")
 
 
-class LoopLargeObject:  # blocking: class BlockingLargeObject(RawFile):
+class LoopLargeObject(LobFile):  # blocking: class BlockingLargeObject(LobFile, RawFile):
     """A large object as an unbuffered binary file, as far as it is the same in every database."""
 
     def __init__(self, connection: LoopConnection[Any], state: LobState) -> None:
+        super().__init__(state)
         self._connection = connection
-        self._state = state
-
-    @property
-    def mode(self) -> str:
-        """The mode in which it was opened."""
-        return self._state.mode
-
-    @property
-    def closed(self) -> bool:
-        """True after :meth:`close`, and after the end of the transaction where the driver knows of that."""
-        return not self._state.is_open
 
     async def read(self, size: int | None = -1, *, timeout: float | None = None) -> bytes:
         """Reads the next bytes.
@@ -87,18 +77,6 @@ class LoopLargeObject:  # blocking: class BlockingLargeObject(RawFile):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
         """
         return await self._connection._run(self._state.seeking(offset, whence), timeout)
-
-    def tell(self) -> int:
-        """Returns the current position.
-
-        Returns:
-            The position in bytes, from 0.
-
-        Raises:
-            ValueError: the object is closed.
-        """
-        self._state.check()
-        return self._state.at
 
     async def truncate(self, size: int | None = None, *, timeout: float | None = None) -> int:
         """Changes the size of the object.

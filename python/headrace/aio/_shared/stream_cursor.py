@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
-from ... import defaults
-from ..._shared.cursor_base import Column, Params
+from ..._shared.cursor_base import Params
 from ..._shared.modes import ScrollMode
-from ..._shared.received import Received
+from ..._shared.received import Received, StreamCursorBase
 from ...errors import NotSupportedError
-from ...rows import RowFactory
 from ...types import ParameterRows
 from .cursor import LoopCursor
 
@@ -21,33 +19,17 @@ R = TypeVar("R")
 Self = TypeVar("Self", bound="LoopStreamCursor[Any]")
 
 
-class LoopStreamCursor(LoopCursor[R]):
+class LoopStreamCursor(StreamCursorBase, LoopCursor[R]):
     """A cursor that receives its rows in blocks of ``itersize``, in bounded memory. It is for one task at a time."""
 
-    def __init__(self, connection: Any, row_factory: RowFactory[R]) -> None:
-        super().__init__(connection, row_factory)
-        self.itersize: int = defaults.FETCH_SIZE
-        """Rows that are received at a time."""
-        self._received = Received()
-        self._blocks: AsyncGenerator[list[Any]] | None = None
-        """The blocks that are left."""
-        self._passed = 0
-        """Rows of the blocks before the present one."""
+    _blocks: AsyncGenerator[list[Any]] | None = None
+    """The blocks that are left."""
 
     def _begun(
         self, received: Received, sql: Statement, params: Params, timeout: float | None
     ) -> AsyncGenerator[list[Any]]:
         """The blocks of a statement that begins to be executed."""
         return self._connection._stream_into(received, sql, params, self.itersize, timeout)  # type: ignore[no-any-return]
-
-    @property
-    def description(self) -> list[Column] | None:
-        columns = self._received.columns
-        return super().description if columns is None else self._core.describe(columns)
-
-    @property
-    def rownumber(self) -> int | None:
-        return None if self._rows is None else self._passed + self._position
 
     async def execute(self: Self, sql: Statement, params: Params = None, *, timeout: float | None = None) -> Self:
         """Executes one statement, and receives the first block of its rows.

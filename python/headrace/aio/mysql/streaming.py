@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, TypeVar
 
 from ... import defaults
 from ..._shared.cursor_base import Params
-from ..._shared.received import Received
+from ..._shared.received import Reading, Received, block_size
 from ...errors import Error
 from ...mysql.connection_base import MySqlBase
 from ...mysql.core import MySqlCore, first_of, may_write
-from .._shared.blocks import LoopBlocks, Reading, block_size, rows_of
+from .._shared.blocks import LoopBlocks, rows_of
 
 if TYPE_CHECKING:
     from ...sql import Statement
