@@ -16,7 +16,7 @@ from . import defaults
 from ._shared.arguments import checked_callable, checked_mapping
 from ._shared.limits import checked_seconds
 from ._shared.modes import ResetMode
-from ._shared.pool_core import IS_OPEN, check_connection, copy_of_error
+from ._shared.pool_checks import IS_OPEN, check_connection, copy_of_error
 from ._shared.pool_queries import PoolQueries
 from ._shared.pool_settings import PoolStats, Settings
 from ._shared.pool_work import PoolConnection, PoolWork, Waiter, commit, end_dropped, maintain

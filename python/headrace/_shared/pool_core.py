@@ -23,88 +23,25 @@ idle, and who waits longest is served first.
 
 from __future__ import annotations
 
-import copy
 import itertools
 import math
 import random
-import socket
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final, Generic
+from typing import Any, Generic
 
 from .. import defaults
-from ..errors import (
-    InvalidAuthorizationSpecification,
-    InvalidCatalogName,
-    InvalidPassword,
-    NotSupportedError,
-    PoolClosed,
-    PoolTimeout,
-    ProgrammingError,
-    TooManyRequests,
-)
+from ..errors import PoolClosed, PoolTimeout, ProgrammingError, TooManyRequests
 from ..types import TransactionStatus
 from .lease import end_lease, is_dropped, lends
 from .modes import ResetMode
 from .pool_actions import Action, C, Connect, Discard, Fail, Hand, Sever, W
+from .pool_checks import copy_of_error, is_mistake
 from .pool_settings import ClosedReason, LostReason, PoolStats, Settings
-
-_MISTAKES = (
-    ProgrammingError,
-    NotSupportedError,
-    TypeError,
-    InvalidPassword,
-    InvalidAuthorizationSpecification,
-    InvalidCatalogName,
-)
-"""What a connection attempt meets that waiting does not mend."""
-
-
-IS_OPEN: Final = "this block is open already: call connection() of the pool for each block"
-"""The error of a block that is entered a second time before its end."""
-
-
-def is_mistake(error: BaseException) -> bool:
-    """Returns true if a connection cannot be made as it was asked for: a wrong keyword or password, no such host."""
-    if isinstance(error, _MISTAKES):
-        return True
-    found: BaseException | None = error
-    while found is not None:
-        if isinstance(found, socket.gaierror):
-            return found.errno == socket.EAI_NONAME
-        found = found.__cause__ or found.__context__
-    return False
-
 
 _CLOSED: tuple[ClosedReason, ...] = ("lifetime", "idle", "surplus", "drain", "shutdown")
 _LOST: tuple[LostReason, ...] = ("dead", "broken", "doubt", "refused")
-
-
-def check_connection(connection: object) -> None:
-    """Raises TypeError for what is given back and is no connection."""
-    if not hasattr(connection, "transaction_status"):
-        raise TypeError(f"putconn() takes a connection that the pool has lent, not {type(connection).__name__}")
-
-
-def check_mode(connection: object, mode: ResetMode) -> None:
-    """Raises ProgrammingError for a reset that the database of a new connection does not have."""
-    modes = getattr(connection, "_reset_modes", (mode,))
-    if mode not in modes:
-        raise ProgrammingError(f"reset={mode!r} is not one of {', '.join(modes)}, which this database has")
-
-
-def is_configured_again(mode: ResetMode) -> bool:
-    """Returns true if a reset undoes what ``configure`` has set."""
-    return mode == "discard"
-
-
-def remember(connection: object) -> None:
-    """What ``configure`` has set on a connection is what a reset sets back. A connection of another package may not
-    have that."""
-    note = getattr(connection, "_remember", None)
-    if note is not None:
-        note()
 
 
 @dataclass(slots=True)
@@ -128,16 +65,6 @@ class _Attempt:
     started: float
     generation: int
     round: int
-
-
-def copy_of_error(error: Exception) -> Exception:
-    """Returns a copy of an error for another waiter: a traceback belongs to one of them."""
-    try:
-        again = copy.copy(error)
-    except Exception:
-        again = PoolTimeout(f"no connection can be made: {type(error).__name__}: {error}")
-    again.__cause__ = error
-    return again
 
 
 class PoolCore(Generic[C, W]):

@@ -18,7 +18,8 @@ from typing import Any, Generic, Protocol, TypeVar
 from ..types import TransactionStatus
 from .modes import ResetMode
 from .pool_actions import Connect, Discard, Fail, Hand, Pooled, Sever
-from .pool_core import PoolCore, check_mode, is_configured_again, remember
+from .pool_checks import check_mode, is_configured_again, remember
+from .pool_core import PoolCore
 from .pool_settings import Settings
 
 

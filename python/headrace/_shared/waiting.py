@@ -267,7 +267,8 @@ class BlockingWaiting(ConnectionBase[R]):
                 with contextlib.suppress(OSError, errors.Error):
                     # A server that cannot be reached may end the statement before the deadline nevertheless.
                     pause = self._send_cancel(max(0.1, patient - time.monotonic()))
-                    # The server may not have answered what the engine has sent before the request.
+                    # The server may not have answered what the engine has sent before the request. A pause does not
+                    # tell: an urgent byte may be on its way then, and is left to others.
                     delivered = not wire.is_cancel_early()
                 pause = pause or again
                 left = patient - time.monotonic()

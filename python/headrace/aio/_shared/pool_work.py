@@ -15,7 +15,8 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from ..._shared.modes import ResetMode
 from ..._shared.pool_actions import Connect, Discard, Fail, Hand, Pooled
-from ..._shared.pool_core import PoolCore, check_mode, is_configured_again, remember
+from ..._shared.pool_checks import check_mode, is_configured_again, remember
+from ..._shared.pool_core import PoolCore
 from ..._shared.pool_settings import Settings
 from ...types import TransactionStatus
 
