@@ -8,6 +8,12 @@ use crate::packets::reply::ServerError;
 use headrace_core::sqlstate::*;
 use std::borrow::Cow;
 
+/// `CR_SERVER_GONE_ERROR`, `CR_SERVER_LOST`, `CR_SERVER_LOST_EXTENDED`: the client library's own numbers. A proxy that has
+/// lost the server behind it sends them on (ProxySQL is one).
+const GONE: u16 = 2006;
+const LOST: u16 = 2013;
+const LOST_EXTENDED: u16 = 2055;
+
 use Condition::{Class, State};
 use ErrorClass::{Data, Database, Integrity, NotSupported, Operational, Programming};
 use numbers as er;
@@ -94,6 +100,10 @@ const COMMON: Conditions = &[
 /// MySQL's own.
 #[rustfmt::skip]
 const MYSQL: Conditions = &[
+    (er::CONNECTION_KILLED, State(ADMIN_SHUTDOWN)),
+    (GONE, State(CONNECTION_FAILURE)),
+    (LOST, State(CONNECTION_FAILURE)),
+    (LOST_EXTENDED, State(CONNECTION_FAILURE)),
     (er::QUERY_TIMEOUT, State(QUERY_CANCELED)),
     (er::USER_LOCK_DEADLOCK, State(DEADLOCK_DETECTED)),
     (er::INVALID_JSON_TEXT, State(INVALID_TEXT_REPRESENTATION)),
@@ -109,6 +119,9 @@ const MYSQL: Conditions = &[
 const MARIADB: Conditions = &[
     (er::CONNECTION_KILLED, State(ADMIN_SHUTDOWN)),
     (er::STATEMENT_TIMEOUT, State(QUERY_CANCELED)),
+    (GONE, State(CONNECTION_FAILURE)),
+    (LOST, State(CONNECTION_FAILURE)),
+    (LOST_EXTENDED, State(CONNECTION_FAILURE)),
     (er::CONSTRAINT_FAILED, State(CHECK_VIOLATION)),
 ];
 
@@ -152,12 +165,17 @@ impl ServerError {
     /// Returns true if the server ends the session with it: shutdown, a killed or idle connection, a packet that it does
     /// not read to its end.
     pub fn is_fatal(&self) -> bool {
-        let is_any = matches!(self.code, er::SERVER_SHUTDOWN | er::NET_PACKET_TOO_LARGE);
-        is_any
-            || match self.numbering {
-                Numbering::MySql => matches!(self.code, er::SESSION_WAS_KILLED | er::CLIENT_INTERACTION_TIMEOUT),
-                Numbering::MariaDb => self.code == er::CONNECTION_KILLED,
-            }
+        self.ends_midway()
+            || self.code == er::NET_PACKET_TOO_LARGE
+            || self.numbering == Numbering::MySql && self.code == er::CLIENT_INTERACTION_TIMEOUT
+    }
+
+    /// Returns true if the server ends the session with it in the midst of a statement, of which something may be stored: by
+    /// a procedure, in a table without transactions, or behind a proxy that has lost its server before it had the answer.
+    /// 1927 is MariaDB's, and MaxScale's whichever server is behind it.
+    pub fn ends_midway(&self) -> bool {
+        matches!(self.code, er::SERVER_SHUTDOWN | er::CONNECTION_KILLED | GONE | LOST | LOST_EXTENDED)
+            || self.numbering == Numbering::MySql && self.code == er::SESSION_WAS_KILLED
     }
 
     /// Returns true if InnoDB has rolled back the whole transaction with it: a deadlock, a lock wait that timed out (if
@@ -280,7 +298,8 @@ mod tests {
             is_fatal(MySql, er::CLIENT_INTERACTION_TIMEOUT)
                 && !is_fatal(MariaDb, er::REFERENCED_TRG_DOES_NOT_EXIST_MARIADB)
         );
-        assert!(is_fatal(MariaDb, er::CONNECTION_KILLED) && !is_fatal(MySql, er::CONNECTION_KILLED));
+        assert!(is_fatal(MySql, er::SESSION_WAS_KILLED) && !is_fatal(MariaDb, er::SESSION_WAS_KILLED));
+        assert!(is_fatal(MariaDb, er::CONNECTION_KILLED));
     }
 
     #[test]

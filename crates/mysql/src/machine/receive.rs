@@ -105,10 +105,11 @@ impl<H: MyHandler> Machine<H> {
 
     /// Compares a packet's number with the one that is its turn.
     fn count(&mut self, sequence: u8, payload: &[u8]) -> Result<(), Fatal> {
-        if self.wire.compression.is_some() || self.is_starting() {
+        if self.is_starting() {
             return Ok(());
         }
         match self.expects.front_mut() {
+            Some(_) if self.queue.started() > 0 && self.wire.compression.is_some() => Ok(()),
             Some(expect) if self.queue.started() > 0 => {
                 if expect.sequence == sequence {
                     expect.sequence = sequence.wrapping_add(1);
@@ -133,7 +134,8 @@ impl<H: MyHandler> Machine<H> {
     fn goodbye(&mut self, payload: &[u8]) -> Result<(), Fatal> {
         let error = ServerError::read(payload, self.session.numbering())?;
         let reason = Fatal::new(FatalKind::SessionEnded, format!("the server ended the session: {}", error.message));
-        self.closing_error = Some(error);
+        let is_unknown = self.queue.started() > 0 && error.ends_midway();
+        self.closing_error = Some(if is_unknown { error.of_unknown_outcome() } else { error });
         Err(reason)
     }
 

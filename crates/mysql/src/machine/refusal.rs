@@ -3,7 +3,7 @@
 
 use super::pending::{Stage, Used};
 use super::reply::ReplyKind;
-use super::request::{AsText, Execute, ParameterRows, Request};
+use super::request::{AsText, Execute, ParameterRows, Request, VerbStatement};
 use super::stage::RequestEvent;
 use super::statement::Statement;
 use super::{Machine, MyHandler};
@@ -18,6 +18,7 @@ use crate::packets::reply::ServerError;
 use crate::sql::{Modes, Scan, is_one_of, verb};
 use headrace_core::Session as _;
 use headrace_core::transaction;
+use headrace_core::verb::Effect;
 use headrace_core::{Fatal, FatalKind, IN_DOUBT};
 use std::sync::Arc;
 
@@ -71,7 +72,13 @@ pub(super) fn takes_literals(sql: &str, modes: Modes) -> bool {
 impl<H: MyHandler> Machine<H> {
     /// The reply is an error.
     pub(super) fn failed(&mut self, cx: H::Context<'_>, kind: ReplyKind, mut error: ServerError) -> Result<(), Fatal> {
-        if error.is_fatal() {
+        let goodbye = error
+            .is_fatal()
+            .then(|| Fatal::new(FatalKind::SessionEnded, format!("the server ended the session: {}", error.message)));
+        if goodbye.is_some() {
+            if error.ends_midway() && self.is_executed(kind) {
+                error = error.of_unknown_outcome();
+            }
             self.closing_error = Some(error.clone());
         }
         self.mark_transaction_doubtful(&error);
@@ -81,9 +88,6 @@ impl<H: MyHandler> Machine<H> {
         if !self.session.status.contains(StatusFlags::AUTOCOMMIT) {
             self.session.holds_locks = true;
         }
-        let goodbye = error
-            .is_fatal()
-            .then(|| Fatal::new(FatalKind::SessionEnded, format!("the server ended the session: {}", error.message)));
         if let Some(reason) = Self::own_refused(kind, &error.message) {
             return Err(reason);
         }
@@ -163,6 +167,19 @@ impl<H: MyHandler> Machine<H> {
                 Err(reason)
             }
             None => self.answered(cx),
+        }
+    }
+
+    /// Returns true if the reply is that of a statement of the program or of a row, or of the end of a transaction.
+    fn is_executed(&self, kind: ReplyKind) -> bool {
+        use ReplyKind::{Chunk, Commit, Repeat, Result, ResultWithPrepare, Row};
+        let is_program = |request: &Request| match request {
+            Request::Verb(VerbStatement { effect, .. }) => matches!(effect, Effect::Ends(_)),
+            _ => true,
+        };
+        match kind {
+            Result { .. } => self.queue.first().is_some_and(|pending| is_program(&pending.request)),
+            _ => matches!(kind, ResultWithPrepare | Row { .. } | Chunk | Repeat | Commit),
         }
     }
 

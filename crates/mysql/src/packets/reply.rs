@@ -4,7 +4,7 @@
 use super::body::Body;
 use super::capabilities::{Capabilities, StatusFlags};
 use crate::errors::Numbering;
-use headrace_core::Fatal;
+use headrace_core::{Fatal, IN_DOUBT};
 use std::fmt;
 
 /// How a statement ended, from an OK packet or from the EOF packet after its rows.
@@ -142,6 +142,11 @@ impl ServerError {
             message = words;
         }
         Ok(Self { code, sqlstate, message: String::from_utf8_lossy(message).into_owned(), numbering })
+    }
+
+    /// The error of a request that may have been executed before the server ended the session.
+    pub fn of_unknown_outcome(self) -> Self {
+        Self { message: format!("{}; {IN_DOUBT}", self.message), ..self }
     }
 }
 

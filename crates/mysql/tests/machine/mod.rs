@@ -4,6 +4,7 @@ mod blocks;
 mod cancelling;
 mod charsets;
 mod conversations;
+mod ended;
 mod replay;
 mod stages;
 mod transitions;
