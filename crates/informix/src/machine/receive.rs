@@ -12,7 +12,7 @@ use crate::messages::kind;
 use crate::messages::server::{self, Description, Message, ServerError};
 use headrace_core::protocol::Summary;
 use headrace_core::transaction::Event as Report;
-use headrace_core::{Fatal, FatalKind, ReadBuffer, Requests, Sent, WriteBuffer};
+use headrace_core::{Fatal, FatalKind, IN_DOUBT, ReadBuffer, Requests, Sent, WriteBuffer};
 use std::sync::Arc;
 
 /// A transaction is already open.
@@ -157,7 +157,7 @@ impl<H: IfxHandler> Machine<H> {
                     query.row_number = Some(number);
                 }
             }
-            Message::Exit => return Err(Fatal::new(FatalKind::SessionEnded, "the server ended the session")),
+            Message::Exit => return Err(self.session_ended()),
             other => {
                 return Err(Fatal::peer(format!(
                     "the server sent {}, which is not a reply to the pending request",
@@ -166,6 +166,21 @@ impl<H: IfxHandler> Machine<H> {
             }
         }
         Ok(())
+    }
+
+    /// The server has sent the end of the session in the place of a reply.
+    fn session_ended(&self) -> Fatal {
+        let executes = |group: &Group| {
+            use Expect::{AutoCommit, Commit, Execute, Fetch, Put, PutClose, Routine};
+            matches!(
+                group.expect,
+                Execute { .. } | Put { .. } | PutClose { .. } | Commit | AutoCommit | Routine | Fetch
+            )
+        };
+        let ended = "the server ended the session";
+        let is_unknown = self.groups.iter().any(executes);
+        let message = if is_unknown { format!("{ended}; {IN_DOUBT}") } else { ended.to_owned() };
+        Fatal::new(FatalKind::SessionEnded, message)
     }
 
     /// A statement is prepared.

@@ -173,3 +173,20 @@ pub fn nothing_follows_an_error_that_ends_the_transaction_of_a_block() {
         assert!(commit.get().end.unwrap_or_default().contains("not committed"), "{:?}", commit.get().end);
     }
 }
+
+#[test]
+pub fn the_end_of_a_session_in_the_place_of_a_reply_says_what_may_be_stored() {
+    let said = |session: &mut Conversation| session.feed(&unhex("0038")).unwrap_err().message;
+    let unknown = "; it is unknown whether the statement in flight was executed";
+    let mut session = Conversation::start();
+    session.batch(2, false);
+    assert!(!said(&mut session).contains(unknown), "it was not prepared");
+    let mut session = Conversation::start();
+    session.batch(2, false);
+    session.feed(&bytes("reply", "insert_int_str_dec_022")).unwrap();
+    assert!(said(&mut session).ends_with(unknown));
+    let mut session = Conversation::start();
+    session.ask(Request::Verb(Verb::Begin(Modes::default())), vec![], vec![]);
+    session.ask(Request::Verb(Verb::Commit(IfUnsent::Forget)), vec![], vec![]);
+    assert!(said(&mut session).ends_with(unknown));
+}
