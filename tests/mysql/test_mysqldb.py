@@ -45,6 +45,24 @@ def connections(my_server: Served) -> Iterator[tuple[Any, Any]]:
         conn.close()
 
 
+@pytest.mark.parametrize("value", [b"\xffA", b"1\xff"])
+@pytest.mark.parametrize("place", ["%s", "_binary %s", "_binary%s"])
+def test_bytes_that_are_no_text_are_a_string(connection: Any, value: bytes, place: str) -> None:
+    cursor = connection.cursor()
+    cursor.execute("create temporary table bytes_of (n double, v varbinary(30), b blob)")
+    with pytest.raises((MySQLdb.Error, mysqldb.Error)) as caught:
+        cursor.execute(f"insert into bytes_of (n) values ({place})", (value,))
+    assert caught.value.args[0] in (1265, 1366)
+    text = "_x _binary _binary x'41'"
+    rows = [(value, b"plain"), (b"plain", value), (value, value), (value, text.encode())]
+    cursor.executemany(f"insert into bytes_of (v, b) values ({place}, {place})", rows)
+    cursor.execute(f"insert into bytes_of (v, b) values ({place}, %s)", (value, text))
+    cursor.execute("select v, b from bytes_of")
+    assert cursor.fetchall() == (*rows, (value, text.encode()))
+    cursor.execute(f"select count(*) from bytes_of where v = {place}", (value,))
+    assert cursor.fetchone() == (4,)
+
+
 def test_a_later_statement_that_fails_does_not_hide_the_results_before_it(connection: Any) -> None:
     cursor = connection.cursor()
     cursor.execute("select 1; select 2, 'x'; select * from no_such_table; select 3")

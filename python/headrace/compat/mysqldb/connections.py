@@ -403,8 +403,9 @@ class BaseConnection:
         try:
             value.decode()
         except UnicodeDecodeError:
-            # A statement is text: what is none is written in hexadecimal, which is a binary string too.
-            return b"x'" + value.hex().encode() + b"'"
+            # A statement is text: what is none is written in hexadecimal, which MySQL takes for a number in a column of
+            # numbers unless it is said to be a string. A statement may say so itself: see `converters.introduced_once`.
+            return b"_binary x'" + value.hex().encode() + b"'"
         return prefix + self.string_literal(value)
 
     def literal(self, value: Any) -> bytes:

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Any, Final, Literal
 
 from . import _exceptions as exceptions
+from . import converters
 from .constants import CLIENT
 from .converters import reader
 from .results import Result, converted
@@ -133,7 +134,7 @@ class BaseCursor:
         except TypeError as error:
             # mysqlclient formats bytes.
             raise exceptions.ProgrammingError(str(error).replace("string formatting", "bytes formatting")) from error
-        return made.encode()
+        return converters.introduced_once(made).encode()
 
     def mogrify(self, query: str | bytes, args: Any = None) -> str:
         """The text that :meth:`execute` would send."""
