@@ -17,6 +17,8 @@ class SessionRequest:
         options: its options.
         send: queues the request on it, and returns its ticket.
         by_close: true if the server answers by closing the connection.
+        ask: queues a question on that session, whose answer ``check`` is given with it before the request is sent: it
+            raises OperationalError where the session is with another server than what is to be cancelled.
     """
 
     def __init__(
@@ -26,13 +28,25 @@ class SessionRequest:
         send: Callable[[Any], Any],
         *,
         by_close: bool = False,
+        ask: Callable[[Any], Any] | None = None,
+        check: Callable[[Any, Any], None] | None = None,
     ) -> None:
         self.options = options
+        self.ask = ask
         self.doubtful = False
         """True once the request may have been sent, until the server has answered: it may end a later statement."""
         self._wire = wire
         self._send = send
         self._by_close = by_close
+        self._check = check
+
+    def check(self, wire: Wire, answer: Any) -> None:
+        """The question has this answer; None, if the server has refused it.
+
+        Raises OperationalError where the request would reach another server.
+        """
+        if self._check is not None:
+            self._check(wire, answer)
 
     def open(self, loop: Any) -> Wire:
         """Makes the engine's connection of that session, for a loop; None for a blocking one."""

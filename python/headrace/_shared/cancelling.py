@@ -46,6 +46,8 @@ class BlockingCancelling(BlockingWaiting[R]):
         wire = request.open(None)
         try:
             open_wire(wire, limit.left())
+            if request.ask is not None:
+                self._check(request, wire, limit)
             ticket: Any = request.send(wire)
             wire.wait(ticket, limit.left())
             request.answered()
@@ -54,3 +56,14 @@ class BlockingCancelling(BlockingWaiting[R]):
                 raise
         finally:
             wire.close()
+
+    def _check(self, request: SessionRequest, wire: Any, limit: Until) -> None:
+        assert request.ask is not None
+        answer: Any = None
+        try:
+            ticket: Any = request.ask(wire)
+            answer = wire.wait(ticket, limit.left())
+        except Error:
+            if wire.closed:
+                raise
+        request.check(wire, answer)

@@ -16,8 +16,8 @@ from .._shared.modes import IsolationLevel
 from .._shared.two_phase_core import TwoPhaseCore
 from ..errors import DatabaseError, Error, InsufficientPrivilege, InvalidCatalogName, InvalidPassword, ProgrammingError
 from ..types import DIGITS, ParameterRows, TypeCode, Xid
-from . import resets, xa
-from .settings import ConnectOptions
+from . import neighbours, resets, xa
+from .settings import CONNECTION, ConnectOptions
 
 if TYPE_CHECKING:
     from ..sql import Statement
@@ -135,7 +135,17 @@ class MySqlCore(TwoPhaseCore):
         """KILL QUERY on a session of its own."""
         # With the password as it is by now.
         options = {**self.wire_options, "password": password}
-        return SessionRequest(MySqlWire, options, lambda wire: wire.query(self.wire.cancel_statement()))
+        return SessionRequest(
+            MySqlWire,
+            options,
+            lambda wire: wire.query(self.wire.cancel_statement()),
+            ask=lambda wire: wire.query(neighbours.QUESTION.format(id=self.thread_id, own=self._own_number())),
+            check=lambda wire, answer: neighbours.check(self.thread_id, wire.process_id, answer),
+        )
+
+    def _own_number(self) -> str:
+        own: str = dict(self.wire_options["attributes"])[CONNECTION]
+        return own
 
     # statements
 

@@ -47,6 +47,8 @@ class LoopCancelling(LoopWaiting[R]):
         wire = request.open(asyncio.get_running_loop())  # blocking: wire = request.open(None)
         try:
             await open_wire(wire, request.options, limit.left())  # blocking: open_wire(wire, limit.left())
+            if request.ask is not None:
+                await self._check(request, wire, limit)
             ticket: Any = request.send(wire)
             await ticket  # blocking: wire.wait(ticket, limit.left())
             request.answered()
@@ -55,3 +57,14 @@ class LoopCancelling(LoopWaiting[R]):
                 raise
         finally:
             wire.close()
+
+    async def _check(self, request: SessionRequest, wire: Any, limit: Until) -> None:
+        assert request.ask is not None
+        answer: Any = None
+        try:
+            ticket: Any = request.ask(wire)
+            answer = await ticket  # blocking: answer = wire.wait(ticket, limit.left())
+        except Error:
+            if wire.closed:
+                raise
+        request.check(wire, answer)
