@@ -104,6 +104,20 @@ def test_batch_has_the_type_of_all_its_rows(conn: Any) -> None:
     conn.rollback()
 
 
+@pytest.mark.parametrize("column", ["json", "varchar(99)"])
+@pytest.mark.parametrize("last", [None, {"b": "é"}, '{"c": 2}'], ids=["null", "json", "text"])
+def test_batch_of_json_stores_what_statements_do(conn: Any, column: str, last: Any) -> None:
+    values = [{"a": [1, 1.5, None, "x"]}, {}, last]
+    conn.execute("drop table if exists hr_json")
+    conn.execute(f"create table hr_json (id int primary key, one {column}, many {column})")
+    for number, value in enumerate(values):
+        conn.execute("insert into hr_json (id, one) values (?, ?)", (number, value))
+    conn.executemany("insert into hr_json (id, many) values (?, ?)", [(n + 100, v) for n, v in enumerate(values)])
+    stored = conn.fetch("select one, many from hr_json order by id")
+    assert [many for _, many in stored[3:]] == [one for one, _ in stored[:3]]
+    conn.rollback()
+
+
 def test_values_of_other_types_are_not_converted_to_those_before(conn: Any) -> None:
     found = [conn.fetchval("select if(1 = 1, ?, 5)", value) for value in (None, 1, 1.5, D("2.50"), None, "x", 2)]
     assert found == [None, 1, 1.5, D("2.50"), None, "x", 2]

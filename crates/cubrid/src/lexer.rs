@@ -188,6 +188,28 @@ impl<'a> OneRow<'a> {
         (!before_row && is_plain).then_some(Self { before, row, after: &sql[close.end()..] })
     }
 
+    /// The positions in the statement of the parameters that are values of the row as they are, by their numbers.
+    pub fn whole_values(&self) -> Vec<(usize, usize)> {
+        let tokens: Vec<Token<'_>> = Lexer::new(self.row).collect();
+        let (mut found, mut count, mut depth) = (Vec::new(), 0, 0);
+        for (at, token) in tokens.iter().enumerate() {
+            match token.kind {
+                TokenKind::Punctuation(b'(') => depth += 1,
+                TokenKind::Punctuation(b')') => depth -= 1,
+                TokenKind::Placeholder => {
+                    let is = |at: usize, byte| tokens.get(at).is_some_and(|token| token.is_punctuation(byte));
+                    let begins = at > 0 && (is(at - 1, b'(') || is(at - 1, b','));
+                    if depth == 1 && begins && (is(at + 1, b')') || is(at + 1, b',')) {
+                        found.push((count, self.before.len() + token.start));
+                    }
+                    count += 1;
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
     /// The statement with this number of rows.
     pub fn repeated(&self, rows: usize) -> String {
         let rows = vec![self.row; rows].join(",");
@@ -382,6 +404,17 @@ mod tests {
         let insert = OneRow::of("insert into t values (?)").unwrap();
         assert_eq!((insert.rows_in(40), insert.repeated(insert.rows_in(40)).len()), (4, 36));
         assert_eq!(insert.rows_in(5), 0);
+    }
+
+    #[test]
+    fn values_of_a_row_that_are_parameters_alone_are_found() {
+        for (sql, expected) in [
+            ("insert into t (a) values (?, ?)", &[(0, 26), (1, 29)][..]),
+            ("replace t value (?, f(?), (?), ? + 1, 'a', ?)", &[(0, 17), (4, 43)]),
+            ("insert into t values (1) on duplicate key update a = 1", &[]),
+        ] {
+            assert_eq!(OneRow::of(sql).unwrap().whole_values(), expected, "{sql}");
+        }
     }
 
     #[test]

@@ -116,11 +116,15 @@ fn is_name(word: &str) -> bool {
     !word.is_empty() && !OPERATORS.iter().any(|operator| word.eq_ignore_ascii_case(operator))
 }
 
-/// A statement with the types of the values around such parameters; `None` if there are no types to write.
-pub fn with_types(sql: &str, mut type_of: impl FnMut(usize) -> Option<String>) -> Option<String> {
+/// A statement with the types of the values around the parameters at these places; `None` if there are no types to write.
+pub fn with_types(
+    sql: &str,
+    places: &[(usize, usize)],
+    mut type_of: impl FnMut(usize) -> Option<String>,
+) -> Option<String> {
     let mut out = String::new();
     let mut from = 0;
-    for (number, at) in mirrored(sql) {
+    for &(number, at) in places {
         let Some(name) = type_of(number) else { continue };
         out += &sql[from..at];
         out += "CAST(? AS ";
@@ -133,6 +137,17 @@ pub fn with_types(sql: &str, mut type_of: impl FnMut(usize) -> Option<String>) -
     }
     out += &sql[from..];
     Some(out)
+}
+
+/// The numbers of the parameters that [`with_types`] has written the type JSON around.
+pub fn cast_to_json(sql: &str) -> Vec<usize> {
+    const AFTER: &str = " AS JSON)";
+    if !sql.contains(AFTER) {
+        return Vec::new();
+    }
+    let placeholders = Lexer::new(sql).filter(|token| token.kind == TokenKind::Placeholder);
+    let is_cast = |at: usize| sql[..at].ends_with("CAST(") && sql[at + 1..].starts_with(AFTER);
+    placeholders.enumerate().filter(|(_, token)| is_cast(token.start)).map(|(number, _)| number).collect()
 }
 
 #[cfg(test)]
@@ -165,9 +180,16 @@ mod tests {
     #[test]
     fn types_are_written_around_them() {
         let types = |number: usize| [None, Some("DOUBLE".to_owned()), None][number].clone();
-        let typed = with_types("select if(a = ?, ?, ?) from t", types);
+        let written = |sql, types: fn(usize) -> Option<String>| with_types(sql, &mirrored(sql), types);
+        let typed = written("select if(a = ?, ?, ?) from t", types);
         assert_eq!(typed.as_deref(), Some("select if(a = ?, CAST(? AS DOUBLE), ?) from t"));
-        assert_eq!(with_types("select if(1 = 1, ?, 5), '한'", |_| None), None);
-        assert_eq!(with_types("select ?", |_| Some("DOUBLE".to_owned())), None);
+        assert_eq!(written("select if(1 = 1, ?, 5), '한'", |_| None), None);
+        assert_eq!(written("select ?", |_| Some("DOUBLE".to_owned())), None);
+    }
+
+    #[test]
+    fn parameters_that_are_cast_to_json_are_known_by_the_text() {
+        assert_eq!(cast_to_json("insert into t values (CAST(? AS JSON), ?, '? AS JSON)', CAST(? AS JSON))"), [0, 2]);
+        assert_eq!(cast_to_json("insert into t values (?, 'CAST(? AS JSON)')"), []);
     }
 }

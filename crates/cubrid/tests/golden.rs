@@ -72,7 +72,7 @@ impl Arguments {
         for pair in self.0[from..].chunks(2) {
             let [ty, value] = pair else { panic!("a type without a value") };
             match parameter(ty[0], value) {
-                Some(value) => encode_param(&value, CodeSet::Utf8, out).expect("a value that can be encoded"),
+                Some(value) => drop(encode_param(&value, CodeSet::Utf8, out).expect("a value that can be encoded")),
                 // Types that are not sent, because servers convert others to them or refuse them.
                 None => {
                     for argument in pair {

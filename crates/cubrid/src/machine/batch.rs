@@ -78,6 +78,8 @@ pub(super) struct Encoded {
     pub bytes: Vec<u8>,
     /// The end of each row.
     pub ends: Vec<usize>,
+    /// Values that were sent as JSON, in the row with the most of them.
+    pub documents: usize,
 }
 
 impl Encoded {
@@ -87,7 +89,14 @@ impl Encoded {
         let bytes = self.bytes.drain(..end).collect();
         let ends = self.ends.drain(..rows).collect();
         self.ends.iter_mut().for_each(|rest| *rest -= end);
-        Self { bytes, ends }
+        Self { bytes, ends, documents: self.documents }
+    }
+
+    /// Returns true if a request has room for one row more.
+    fn has_room(&self) -> bool {
+        self.ends.len() < limits::CHUNK_ROWS
+            && self.bytes.len() < limits::CHUNK_BYTES
+            && (self.ends.len() + 1) * self.documents <= limits::DOCUMENTS
     }
 
     /// The rows of a range.
@@ -95,7 +104,7 @@ impl Encoded {
         let start = rows.start.checked_sub(1).map_or(0, |before| self.ends[before]);
         let ends: Vec<usize> = self.ends[rows].iter().map(|end| end - start).collect();
         let bytes = self.bytes[start..start + ends.last().copied().unwrap_or(0)].to_vec();
-        Self { bytes, ends }
+        Self { bytes, ends, documents: self.documents }
     }
 }
 
@@ -348,9 +357,10 @@ fn encode_rows<H: CasHandler>(
 ) -> Encoding<H> {
     let (Some(handler), Stage::Sending(batch)) = pending.handler_and_stage() else { return Encoding::Ended };
     let (parameters, is_texts) = (batch.statement.parameters, batch.is_texts);
-    let Encoded { bytes, ends } = &mut batch.encoded;
-    let begun = bytes.len();
-    while !batch.is_exhausted && ends.len() < limits::CHUNK_ROWS && bytes.len() < limits::CHUNK_BYTES {
+    let begun = batch.encoded.bytes.len();
+    // One row has room in every request.
+    while !batch.is_exhausted && (batch.encoded.ends.is_empty() || batch.encoded.has_room()) {
+        let Encoded { bytes, ends, documents } = &mut batch.encoded;
         let before = bytes.len();
         if write_buffer.stop_at(before - begun) {
             return Encoding::Stopped;
@@ -366,7 +376,9 @@ fn encode_rows<H: CasHandler>(
                     true if is_texts => encode_text(&params, codeset, bytes).map(|effect| {
                         batch.has_redefined |= effect == lexer::Effect::ChangesDefinitions;
                     }),
-                    true => encode_row(&params, codeset, bytes),
+                    true => encode_row(&params, codeset, &batch.statement.cast_to_json, bytes).map(|count| {
+                        *documents = count.max(*documents);
+                    }),
                     false => Err(super::send::count_mismatch(parameters, params.count(), &batch.statement.sql).into()),
                 }
             }

@@ -14,7 +14,7 @@ use crate::messages::{execute, function, parameter, prepare, savepoint, tran};
 use crate::mirrored;
 use crate::types::cast::Cast;
 use crate::types::encode::{coded, encode_row};
-use headrace_core::{CodeSet, Mismatch, Parameters, Sent, Verb, WriteBuffer, transaction};
+use headrace_core::{CodeSet, Mismatch, Parameters, Sent, Value, ValueKind, Verb, WriteBuffer, transaction};
 use std::borrow::Cow;
 
 impl<H: CasHandler> Machine<H> {
@@ -232,16 +232,21 @@ impl<H: CasHandler> Machine<H> {
         }
         pending.is_typed = true;
         let Some(sql) = pending.request.text_with_values().cloned() else { return };
-        if self.statements.get(&sql).is_some_and(|known| !known.is_mirrored) {
-            return;
-        }
         let is_batch = pending.is_batch();
         let Some(handler) = &mut pending.slot.handler else { return };
-        let places = mirrored::mirrored(&sql);
+        let mut places = match self.options.codeset == CodeSet::Utf8 && is_batch && begins_with_json(handler, cx) {
+            true => lexer::OneRow::of(&sql).map_or_else(Vec::new, |insert| insert.whole_values()),
+            false => Vec::new(),
+        };
+        if places.is_empty() && self.statements.get(&sql).is_some_and(|known| !known.is_mirrored) {
+            return;
+        }
+        let whole = places.len();
+        places.extend(mirrored::mirrored(&sql));
         if places.is_empty() {
             return;
         }
-        let mut types = vec![Cast::Null; places.last().map_or(0, |(number, _)| number + 1)];
+        let mut types = vec![Cast::Null; places.iter().map(|(number, _)| number + 1).max().unwrap_or(0)];
         let mut add = |handler: &mut H| {
             let params = handler.params(cx);
             for (number, _) in &places {
@@ -258,7 +263,14 @@ impl<H: CasHandler> Machine<H> {
             }
             handler.rewind(cx);
         }
-        if let Some(typed) = mirrored::with_types(&sql, |number| types[number].name()) {
+        // What is stored as it is needs no type, but for JSON, which is sent as text then.
+        for (number, _) in &places[..whole] {
+            if types[*number] != Cast::JSON {
+                types[*number] = Cast::Other;
+            }
+        }
+        places.sort_unstable();
+        if let Some(typed) = mirrored::with_types(&sql, &places, |number| types[number].name()) {
             pending.request.retype(typed.into());
         }
     }
@@ -332,7 +344,7 @@ impl<H: CasHandler> Machine<H> {
         let mut request = execute.begin(write_buffer.tail(), self.info);
         let params = handler.params(cx);
         let written = match params.count() == statement.parameters {
-            true => encode_row(&params, self.options.codeset, request.arguments()),
+            true => encode_row(&params, self.options.codeset, &statement.cast_to_json, request.arguments()).map(drop),
             false => Err(count_mismatch(statement.parameters, params.count(), &statement.sql).into()),
         };
         drop(params);
@@ -400,6 +412,21 @@ fn several_refused<H: CasHandler>(pending: &PendingRequest<H>, sql: &str) -> Opt
         Request::Execute(super::Execute { rows: ParameterRows::One, .. }) => None,
         _ => Some("the text contains several statements, which only execute() can send: execute them one by one"),
     }
+}
+
+/// Returns true if the first row of a batch has a JSON value, and the rows can be read twice.
+fn begins_with_json<H: CasHandler>(handler: &mut H, cx: H::Context<'_>) -> bool {
+    if !handler.rereads() {
+        return false;
+    }
+    let has_row = handler.next_row(cx).unwrap_or(false);
+    let found = has_row && {
+        let params = handler.params(cx);
+        let is_json = |i| params.get(i).is_ok_and(|value| matches!(value.kind(), ValueKind::Json | ValueKind::Jsonb));
+        (0..params.count()).any(is_json)
+    };
+    handler.rewind(cx);
+    found
 }
 
 /// A text of a batch of texts.

@@ -31,6 +31,9 @@ pub enum Cast {
 }
 
 impl Cast {
+    /// JSON.
+    pub const JSON: Self = Self::Named("JSON");
+
     /// The type of a literal of the value.
     pub fn of<V: Value>(value: &V) -> Self {
         match value.kind() {
@@ -47,6 +50,7 @@ impl Cast {
             ValueKind::Bytes => Self::Named("BIT VARYING"),
             ValueKind::Date => Self::Named("DATE"),
             ValueKind::Time => Self::Named("TIME"),
+            ValueKind::Json | ValueKind::Jsonb => Self::JSON,
             ValueKind::Timestamp => Self::Named("DATETIME"),
             ValueKind::TimestampTz => Self::Named("DATETIMETZ"),
             // As the dialect of SQLAlchemy sends a time in its own zone.

@@ -12,23 +12,36 @@ const NUMERIC_DIGITS: usize = 38;
 /// The zone that instants are sent in. A zone has no NUL at its end.
 const UTC: &[u8] = b"+00:00";
 
-/// Appends one row of parameters.
+/// Appends one row of parameters, of which those with these numbers are cast to JSON: a JSON value is text there. Returns
+/// how many were sent as JSON.
 ///
 /// # Errors
 /// [`Mismatch`] for a value that the server has no type for; part of the row is appended then.
-pub fn encode_row<P: Parameters>(params: &P, codeset: CodeSet, out: &mut Vec<u8>) -> Result<(), P::Error> {
+pub fn encode_row<P: Parameters>(
+    params: &P,
+    codeset: CodeSet,
+    cast_to_json: &[usize],
+    out: &mut Vec<u8>,
+) -> Result<usize, P::Error> {
+    let mut documents = 0;
     for i in 0..params.count() {
-        encode_param(&params.get(i)?, codeset, out)?;
+        let type_at = out.len() + size_of::<u32>();
+        if encode_param(&params.get(i)?, codeset, out)? == code::JSON {
+            match codeset == CodeSet::Utf8 && cast_to_json.contains(&i) {
+                true => out[type_at] = code::VARCHAR,
+                false => documents += 1,
+            }
+        }
     }
-    Ok(())
+    Ok(documents)
 }
 
-/// Appends a value as its two arguments.
+/// Appends a value as its two arguments, and returns its type.
 ///
 /// # Errors
 /// [`Mismatch`] for a value that the server has no type for; part of it is appended then.
 #[inline]
-pub fn encode_param<V: Value>(value: &V, codeset: CodeSet, out: &mut Vec<u8>) -> Result<(), V::Error> {
+pub fn encode_param<V: Value>(value: &V, codeset: CodeSet, out: &mut Vec<u8>) -> Result<u8, V::Error> {
     out.extend_from_slice(&1u32.to_be_bytes());
     let type_at = out.len();
     out.push(code::NULL);
@@ -41,7 +54,7 @@ pub fn encode_param<V: Value>(value: &V, codeset: CodeSet, out: &mut Vec<u8>) ->
     let length = length.ok_or_else(|| Mismatch::out_of_range("the value is longer than 2 GiB"))?;
     out[type_at] = number;
     out[length_at..length_at + 4].copy_from_slice(&length.to_be_bytes());
-    Ok(())
+    Ok(number)
 }
 
 /// Appends the bytes of a value and returns its type; nothing for NULL.
@@ -362,7 +375,7 @@ mod tests {
 
     fn encoded(value: &V) -> Result<String, Mismatch> {
         let mut out = Vec::new();
-        encode_param(value, CodeSet::Utf8, &mut out).map(|()| hex(&out))
+        encode_param(value, CodeSet::Utf8, &mut out).map(|_| hex(&out))
     }
 
     #[test]

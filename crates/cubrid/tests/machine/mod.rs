@@ -3,6 +3,7 @@
 mod batches;
 mod calls;
 mod cursors;
+mod documents;
 mod joined;
 mod opening;
 mod release;

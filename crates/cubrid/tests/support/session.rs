@@ -127,6 +127,13 @@ impl Conversation {
         self.ask(Request::Execute(request), Vec::new(), batch)
     }
 
+    /// A batch of these rows.
+    pub fn batch_of(&mut self, strategy: BatchStrategy, sql: &str, rows: Vec<Vec<TestValue>>) -> Shared {
+        let rows_are = ParameterRows::Batch { strategy, atomic: true };
+        let request = Execute { facts: None, sql: sql.into(), rows: rows_are, begin: false };
+        self.ask(Request::Execute(request), Vec::new(), rows)
+    }
+
     /// Submits the requests of a verb, and returns what the last one receives.
     pub fn verb(&mut self, verb: Verb) -> Shared {
         let requests = Machine::<TestHandler>::of_verb(&verb).unwrap().into_iter();
