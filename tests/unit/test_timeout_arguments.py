@@ -21,6 +21,7 @@ from headrace._shared.connection_base import ConnectionBase
 from headrace._shared.cursor import BlockingCursor
 from headrace._shared.frames import BlockingFrames
 from headrace._shared.largeobject import BlockingLargeObject
+from headrace._shared.lobs import LobFile
 from headrace._shared.pipeline import Pipeline
 from headrace._shared.pool_queries import PoolQueries
 from headrace._shared.pool_work import PoolWork
@@ -90,7 +91,7 @@ CLASSES: list[type] = [
     *(BlockingCursor, Cursor, ServerCursor, mysql.Cursor, informix.Cursor, cubrid.Cursor, InformixServerCursor),
     *(BlockingServerCursor, LoopServerCursor, cubrid.ServerCursor, aio_cubrid.AsyncServerCursor),
     *(BlockingLargeObject, LoopLargeObject, PostgresLargeObject, AsyncPostgresLargeObject),
-    *(Copy, CopyBase, LargeObject, RawFile, cubrid.LargeObject, ConnectionPool),
+    *(Copy, CopyBase, LargeObject, LobFile, RawFile, cubrid.LargeObject, ConnectionPool),
     *(aio_cubrid.AsyncConnection, aio_cubrid.AsyncCursor, aio_cubrid.AsyncLargeObject),
     *(LoopConnection, AsyncConnection, aio_mysql.AsyncConnection, aio_informix.AsyncConnection, AsyncPipeline),
     *(LoopCursor, AsyncCursor, AsyncServerCursor, aio_mysql.AsyncCursor, aio_informix.AsyncCursor),
