@@ -7,7 +7,7 @@ use crate::errors::ClientError;
 use crate::globals::type_name;
 use crate::limits;
 use crate::params::{PyParams, is_unordered};
-use crate::sink::Settings;
+use crate::settings::Settings;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyList, PyMemoryView, PyString, PyTuple};
 

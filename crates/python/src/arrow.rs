@@ -6,7 +6,7 @@
 
 use crate::errors::{self, ClientError};
 use crate::limits;
-use crate::sink::{Settings, Unrepresentable};
+use crate::settings::{Settings, Unrepresentable};
 use headrace_arrow::export::{export_array, export_reader, export_schema, export_stream};
 use headrace_arrow::{ArrowError, ArrowOptions, Batches, Numeric, RecordBatch, RecordBatchReader, Refused, SchemaRef};
 use headrace_core::{Column, Fatal, Mismatch, Run};

@@ -9,7 +9,7 @@ use crate::globals::{globals, type_name};
 use crate::limits;
 use crate::params::PyValue;
 use crate::query::Query;
-use crate::sink::Settings;
+use crate::settings::Settings;
 use headrace_arrow::Nanoseconds;
 use headrace_arrow::input::{Batch, Input, InputError, Meaning, Row};
 use headrace_core::civil::{DAY_MICROS, civil_from_days};

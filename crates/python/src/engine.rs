@@ -9,7 +9,7 @@ use crate::columns::Plan;
 use crate::errors::{self, ClientError};
 use crate::params::PyValue;
 use crate::query::Query;
-use crate::sink::Settings;
+use crate::settings::Settings;
 use headrace_connection::Driven;
 use headrace_core::protocol::Fatal;
 use headrace_core::{

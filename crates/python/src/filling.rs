@@ -5,7 +5,7 @@ use crate::arrow_rows::ArrowSource;
 use crate::errors::ClientError;
 use crate::limits;
 use crate::params::PyParams;
-use crate::sink::Settings;
+use crate::settings::Settings;
 use headrace_core::{Parameters, WriteBuffer};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;

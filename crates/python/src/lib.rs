@@ -37,6 +37,7 @@ mod query;
 mod records;
 mod result;
 mod resume;
+mod settings;
 mod sink;
 mod utf8;
 mod wire;

@@ -2,13 +2,13 @@
 
 use super::backend::Backend;
 use super::memory::MemoryReservation;
+use super::parameter::parameter;
 use super::portal::{Portal, Prepared};
 use super::replies::{self, Failure};
 use super::requests::Item;
 use super::session::{Execution, FrontSession};
 use super::sql::{self, Action};
 use super::types::ANY;
-use super::values::parameter;
 use crate::limits::BOUND_BYTES;
 use crate::replies::{Ended, PROTOCOL_VIOLATION};
 use headrace_postgres::messages::tag::backend as tag;

@@ -5,13 +5,14 @@ use super::cancelling::{at, cancel_until};
 use super::catalog::{Answer, Cell, Effect, Fact};
 use super::handler::{Handler, Plan, Shared};
 use super::memory::MemoryReservation;
+use super::outcomes::{complete, failure};
 use super::portal::Prepared;
 use super::replies::{self, Failure};
 use super::session::{Execution, FrontSession, server_lost};
 use super::session_effect::SessionEffect;
 use super::sql::Action;
-use super::transactions::{Block, IN_FAILED_TRANSACTION};
-use super::values::{COPY_SIGNATURE, Layout, Shape, Writer};
+use super::transactions::Block;
+use super::values::{Layout, Shape, Writer};
 use crate::client::is_full;
 use crate::leaving;
 use crate::limits::FRONT_HELD_BYTES;
@@ -21,13 +22,10 @@ use crate::lock;
 use crate::postgres::relay::says_goodbye;
 use crate::replies::Ended;
 use headrace_connection::Connection;
-use headrace_core::{
-    Diagnostics, Discarded, ErrorClass, Fatal, Mismatch, MismatchKind, Outcome, Sink, TransactionStatus, Verb,
-};
+use headrace_core::{Discarded, Fatal, Outcome, Sink, TransactionStatus, Verb};
 use headrace_drivers::Repeats;
 use headrace_io::Progress;
 use headrace_io::tokio::Client;
-use headrace_postgres::messages::frontend::message;
 use headrace_postgres::messages::tag::backend as tag;
 use headrace_postgres::types::Format;
 use std::sync::Arc;
@@ -47,9 +45,9 @@ const SYNTAX_ERROR: &str = "42601";
 pub(super) struct Running<E> {
     pub(super) id: u64,
     slot: Shared<E>,
-    command: String,
-    describes: bool,
-    shape: Shape,
+    pub(super) command: String,
+    pub(super) describes: bool,
+    pub(super) shape: Shape,
     /// What is parsed after it may have another meaning.
     pub(super) changes_session: bool,
     /// The client keeps its session for this alone, unless the server cannot parse it.
@@ -534,76 +532,6 @@ fn make_room<B: Backend>(running: &Running<B::Error>, machine: &mut B) {
     if slot.is_full && slot.bytes.len() < slot.room {
         slot.is_full = false;
         machine.resume(running.id);
-    }
-}
-
-/// The end of a request that has not failed.
-fn complete<E>(out: &mut Vec<u8>, running: &Running<E>, has_rows: bool, rows: u64, affected: u64) {
-    if !has_rows && running.describes {
-        replies::bare(out, tag::NO_DATA);
-    }
-    if has_rows && running.shape != Shape::Row {
-        if running.shape == Shape::CopyBinary {
-            message(out, tag::COPY_DATA, |out| {
-                if rows == 0 {
-                    out.extend_from_slice(COPY_SIGNATURE);
-                }
-                out.extend_from_slice(&(-1i16).to_be_bytes());
-            });
-        }
-        replies::bare(out, tag::COPY_DONE);
-        return replies::complete(out, &format!("COPY {rows}"));
-    }
-    let command = running.command.as_str();
-    let command = match (command, has_rows) {
-        ("INSERT", _) => format!("INSERT 0 {}", if has_rows { rows } else { affected }),
-        ("UPDATE" | "DELETE" | "MERGE" | "REPLACE", _) => {
-            format!("{command} {}", if has_rows { rows } else { affected })
-        }
-        (_, true) => format!("SELECT {rows}"),
-        (_, false) => command.to_owned(),
-    };
-    replies::complete(out, &command);
-}
-
-/// The error that a client receives at the end of a request; `None` if it has not failed.
-fn failure<B: Backend>(
-    outcome: Outcome<B::Error, Mismatch>,
-    problem: Option<String>,
-) -> Result<Option<Failure>, Ended> {
-    Ok(match outcome {
-        Outcome::Done => problem.map(|why| Failure::new("22000", format!("headraced: {why}"))),
-        Outcome::Server { error, .. } => {
-            let condition = error.condition();
-            let sqlstate = match condition.sqlstate() {
-                Some(state) => state.as_str().to_owned(),
-                None => of_class(condition.class()).to_owned(),
-            };
-            let detail = Some(B::detail(&error));
-            Some(Failure { sqlstate, message: error.message().into_owned(), detail, hint: None, routine: None })
-        }
-        Outcome::Client { error, .. } => {
-            let sqlstate = match error.kind {
-                MismatchKind::OutOfRange => "22003",
-                MismatchKind::WrongType => "22023",
-                MismatchKind::LostTransaction => IN_FAILED_TRANSACTION,
-            };
-            Some(Failure::new(sqlstate, format!("headraced: {}", error.message)))
-        }
-        Outcome::Skipped => Some(Failure::new(IN_FAILED_TRANSACTION, "headraced: an earlier statement has failed")),
-        Outcome::Fatal(fatal) => return Err(server_lost(&fatal)),
-    })
-}
-
-/// The SQLSTATE for an error of which only the class is known.
-fn of_class(class: ErrorClass) -> &'static str {
-    match class {
-        ErrorClass::Data => "22000",
-        ErrorClass::Operational => "58000",
-        ErrorClass::Integrity => "23000",
-        ErrorClass::Programming => "42000",
-        ErrorClass::NotSupported => "0A000",
-        ErrorClass::Database | ErrorClass::Internal => "XX000",
     }
 }
 

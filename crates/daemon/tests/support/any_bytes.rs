@@ -3,8 +3,8 @@
 use headrace_core::{ReadBuffer, WriteBuffer};
 use headrace_daemon::front::backend::{CubridDialect, InformixDialect, MySqlDialect};
 use headrace_daemon::front::messages::{self, Message};
+use headrace_daemon::front::parameter::parameter;
 use headrace_daemon::front::sql::{Dialect, statement, statements};
-use headrace_daemon::front::values::parameter;
 use headrace_daemon::postgres::relay::{Relay, ServerState};
 use headrace_daemon::scram::{Exchange, Verifier};
 use headrace_daemon::startup;

@@ -6,6 +6,7 @@
 
 mod batch;
 mod batch_reply;
+mod batch_send;
 mod binding;
 mod block;
 mod charset;

@@ -9,6 +9,7 @@ mod batch_copy;
 mod batch_joined;
 mod batch_table;
 mod bind;
+mod command_tag;
 mod control;
 mod copy;
 mod deferred;

@@ -3,7 +3,7 @@
 use super::objects::dumper_of;
 use crate::ffi::{Exact, exact, numpy_class};
 use crate::globals::globals;
-use crate::sink::Settings;
+use crate::settings::Settings;
 use pyo3::PyTypeInfo;
 use pyo3::prelude::*;
 use pyo3::types::{PyDate, PyDelta, PyList, PyTuple};

@@ -5,7 +5,7 @@ use crate::errors::ClientError;
 use crate::ffi::{Exact, exact, is_of_plain_class, numpy_class};
 use crate::globals::{globals, is};
 use crate::limits;
-use crate::sink::Settings;
+use crate::settings::Settings;
 use headrace_core::Mismatch;
 use headrace_core::civil::{DAY_MICROS, days_from_civil};
 use pyo3::exceptions::PyValueError;

@@ -13,7 +13,7 @@ use crate::ffi::{Exact, exact};
 use crate::globals::{globals, is};
 use crate::params::PyValue;
 use crate::query::{Sql, utf8};
-use crate::sink::Settings;
+use crate::settings::Settings;
 use crate::wire::requests::{ModeKey, modes};
 use crate::wire::{Seconds, Wire};
 pub use copy::CopyBuffer;

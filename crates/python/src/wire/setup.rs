@@ -5,7 +5,7 @@ use super::{Io, Wire, WireState};
 use crate::call::{Completion, Ticket};
 use crate::engine::Engine;
 use crate::limits;
-use crate::sink::{Settings, Unrepresentable};
+use crate::settings::{Settings, Unrepresentable};
 use crate::{errors, ffi};
 use headrace_connection::{Connection, Limits, TlsSettings};
 use headrace_core::{Cancellation, Fatal, FatalKind, NextStep, TransactionStatus, WriteBuffer};

@@ -14,6 +14,7 @@ mod operators;
 mod parser;
 mod routines;
 mod select;
+mod statements;
 mod tables;
 mod types;
 mod usertypes;

@@ -1,8 +1,11 @@
 //! A database of a server: where it is, how to log in, and how its server connections are shared.
 
-use super::AuthQuery;
-use super::{May, bound, check_seconds, text};
-use super::{tls, url};
+mod checks;
+mod choices;
+
+pub use choices::{Driver, LoadBalance, PoolMode, TargetSession};
+
+use super::{AuthQuery, bound, text, tls, url};
 use crate::limits::{
     CHECK_AFTER, CONNECT_TIMEOUT, IDLE_SERVER, LIFETIME, MAX_CONNECTIONS, MAX_LAG, PASSWORD_LIFETIME, POOL_SIZE,
     QUEUE_LENGTH, QUEUE_WAIT,
@@ -11,10 +14,9 @@ use crate::scram::random;
 use crate::secret::Secret;
 use crate::timeouts::Timeouts;
 use headrace_core::{Fatal, FatalKind};
-use headrace_drivers::{DRIVERS, Database as _, Encryption, Postgres, Product, Settings, SslMode, Tls};
+use headrace_drivers::{Encryption, Product, Settings, SslMode, Tls};
 use headrace_io::Address;
-use serde::de::Error as _;
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -103,10 +105,10 @@ pub struct DatabaseConfig {
     connect_timeout: f64,
     /// Seconds that a server connection is used; each lives up to a tenth shorter, so that they do not end together.
     server_lifetime: Option<f64>,
-    /// Seconds after which a server connection that nobody uses is closed.
+    /// Seconds after which an idle server connection is closed.
     #[serde(default = "default_idle")]
     server_idle: f64,
-    /// Seconds after which a server connection that nobody used is checked before it is lent.
+    /// Seconds after which an idle server connection is checked before it is lent.
     #[serde(default = "default_check_after")]
     check_after: f64,
     /// Seconds that a request may take; 0 for any number, as in the next three.
@@ -154,100 +156,6 @@ const TIMEOUTS: [Timeout; 4] = [
     ("client_idle_timeout", |database| database.client_idle_timeout, |user| user.client_idle_timeout),
 ];
 
-/// The kind of a database's server, which the configuration names as URLs do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Driver(pub &'static headrace_drivers::Driver);
-
-impl Driver {
-    /// The word of the configuration.
-    pub fn name(self) -> &'static str {
-        self.0.name
-    }
-
-    /// Clients are lent its connections, not what the daemon makes of them.
-    pub fn is_postgres(self) -> bool {
-        self.0 == Postgres::DRIVER
-    }
-}
-
-impl Default for Driver {
-    fn default() -> Self {
-        Self(Postgres::DRIVER)
-    }
-}
-
-impl<'de> Deserialize<'de> for Driver {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let name = String::deserialize(deserializer)?;
-        let drivers = || DRIVERS.iter().filter(|driver| driver.is_of(Product::Daemon));
-        let found = drivers().find(|driver| driver.schemes.contains(&name.as_str()));
-        found.map(|driver| Self(driver)).ok_or_else(|| {
-            let known: Vec<_> = drivers().map(|driver| format!("`{}`", driver.name)).collect();
-            D::Error::custom(format!("unknown driver, expected one of {}", known.join(", ")))
-        })
-    }
-}
-
-impl Serialize for Driver {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
-    }
-}
-
-/// When a server connection goes back to its pool.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PoolMode {
-    /// At the end of each transaction.
-    #[default]
-    Transaction,
-    /// When the client leaves.
-    Session,
-    /// At the end of each statement; transactions of several statements are refused.
-    Statement,
-}
-
-impl PoolMode {
-    /// The word of the configuration.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Transaction => "transaction",
-            Self::Session => "session",
-            Self::Statement => "statement",
-        }
-    }
-}
-
-/// Which servers will do; libpq's names.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum TargetSession {
-    /// All.
-    #[default]
-    Any,
-    /// Those that can be written to.
-    ReadWrite,
-    /// Those that cannot.
-    ReadOnly,
-    /// Those that are not in recovery.
-    Primary,
-    /// Those that are.
-    Standby,
-    /// A standby, or any if there is none.
-    PreferStandby,
-}
-
-/// In which order the hosts are tried; libpq's names.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum LoadBalance {
-    /// That of the configuration.
-    #[default]
-    Disable,
-    /// Another one for each server connection.
-    Random,
-}
-
 fn default_max_lag() -> f64 {
     MAX_LAG.as_secs_f64()
 }
@@ -294,81 +202,6 @@ impl DatabaseConfig {
     pub fn of_client(text: &str) -> Result<Self, String> {
         let database: Self = text::read(text, url::expand)?;
         database.check().map(|()| database)
-    }
-
-    pub(super) fn check(&self) -> Result<(), String> {
-        if self.pool_size == 0 || self.max_connections == Some(0) || self.users.values().any(|u| u.pool_size == Some(0))
-        {
-            return Err("pool_size must be at least 1, and so must max_connections".into());
-        }
-        for (name, seconds) in [
-            ("queue_wait", self.queue_wait),
-            ("connect_timeout", self.connect_timeout),
-            ("server_lifetime", self.lifetime()),
-            ("server_idle", self.server_idle),
-        ] {
-            check_seconds(name, seconds, May::NotBeZero)?;
-        }
-        check_seconds("check_after", self.check_after, May::BeZero)?;
-        check_seconds("max_lag", self.max_lag, May::BeZero)?;
-        for (name, of_all, of_user) in TIMEOUTS {
-            check_seconds(name, of_all(self), May::BeZero)?;
-            self.users
-                .values()
-                .filter_map(of_user)
-                .try_for_each(|seconds| check_seconds(name, seconds, May::BeZero))?;
-        }
-        if self.password_command.as_ref().is_some_and(Vec::is_empty) {
-            return Err("password_command is empty".into());
-        }
-        let sources = [
-            ("password", self.password.is_some()),
-            ("password_file", self.password_file.is_some()),
-            ("password_env", self.password_env.is_some()),
-            ("password_command", self.password_command.is_some()),
-            ("passfile", self.passfile.is_some()),
-            ("ask_password", self.ask_password),
-        ];
-        let given: Vec<&str> = sources.iter().filter(|(_, given)| *given).map(|(name, _)| *name).collect();
-        if given.len() > 1 {
-            return Err(format!("{} are given, but only one source of the password is possible", given.join(", ")));
-        }
-        self.auth_query.iter().try_for_each(AuthQuery::check)?;
-        self.check_standby_reads()?;
-        self.check_driver()?;
-        self.tls()?;
-        self.places().map(drop)
-    }
-
-    /// With `standby_reads` the entry has to be one that can be written to: everything else goes to the primary.
-    fn check_standby_reads(&self) -> Result<(), String> {
-        let role = self.target_session_attrs;
-        let is_primary = matches!(role, TargetSession::Any | TargetSession::Primary | TargetSession::ReadWrite);
-        match self.standby_reads && !(is_primary && self.host.contains(',')) {
-            true => Err("standby_reads needs several hosts, of which target_session_attrs is not a standby".into()),
-            false => Ok(()),
-        }
-    }
-
-    /// Settings that the kind of server does not have are errors: nobody is to believe in them.
-    fn check_driver(&self) -> Result<(), String> {
-        let name = self.driver.name();
-        let lacks = |setting: &str, is_given: bool| match is_given {
-            true => Err(format!("databases with driver = {name:?} do not support {setting}")),
-            false => Ok(()),
-        };
-        lacks("server", self.server.is_some() && self.driver.0.setting("server").is_none())?;
-        if self.driver.is_postgres() {
-            return Ok(());
-        }
-        let statement = Some(PoolMode::Statement);
-        let modes = self.users.values().map(|user| user.pool_mode).chain([Some(self.pool_mode)]);
-        lacks("pool_mode = \"statement\"", modes.into_iter().any(|mode| mode == statement))?;
-        lacks("load_balance_hosts", self.load_balance_hosts != LoadBalance::Disable)?;
-        lacks("target_session_attrs", self.target_session_attrs != TargetSession::Any)?;
-        lacks("standby_reads", self.standby_reads)?;
-        lacks("read_only", self.read_only)?;
-        lacks("auth_query", self.auth_query.is_some())
     }
 
     /// The hosts with their ports, in the order in which they are tried for a server connection that is opened now.
@@ -579,7 +412,7 @@ impl DatabaseConfig {
         self.server_lifetime.unwrap_or(by_default.as_secs_f64())
     }
 
-    /// How long a server connection is kept that nobody uses.
+    /// How long an idle server connection is kept.
     pub fn server_idle(&self) -> Duration {
         Duration::from_secs_f64(self.server_idle)
     }
