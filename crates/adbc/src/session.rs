@@ -6,7 +6,7 @@ use crate::databases::{AdbcDatabase, Handler, Machine};
 use crate::error::{of, of_fatal, of_mismatch, of_server, unsupported};
 use crate::limits::CANCEL_AGAIN;
 use crate::limits::CANCEL_TIMEOUT;
-use crate::target::{Place, Target, of_unusable};
+use crate::target::{ResolvedPlace, Target, of_unusable};
 use adbc_core::error::{Error, Result, Status};
 use headrace_core::{Fatal, FatalKind, NextStep, Protocol as _, Session as _, TransactionStatus, Verb};
 use headrace_drivers::Repeats;
@@ -129,7 +129,7 @@ pub struct Live<D: AdbcDatabase> {
     client: Option<Client<Machine<D>>>,
     target: Target,
     tcp: TcpOptions,
-    place: Place,
+    place: ResolvedPlace,
     cancel: Arc<Cancel>,
     database: PhantomData<fn() -> D>,
 }
@@ -171,7 +171,7 @@ impl<D: AdbcDatabase> Live<D> {
     }
 
     /// Opens a session at a place; the error comes with whether the server was reached.
-    fn open_at(target: &Target, place: &Place) -> std::result::Result<Client<Machine<D>>, (bool, Error)> {
+    fn open_at(target: &Target, place: &ResolvedPlace) -> std::result::Result<Client<Machine<D>>, (bool, Error)> {
         let encryption = target.encryption(place);
         let tcp = target.tcp().map_err(|error| (true, error))?;
         let deadline = target.connect_timeout().map_err(|error| (true, error))?.map(|limit| Instant::now() + limit);

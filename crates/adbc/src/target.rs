@@ -33,9 +33,9 @@ impl std::fmt::Debug for Target {
     }
 }
 
-/// A place to connect to.
+/// A place to connect to, with an address that its host has.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct ResolvedPlace {
     /// The host's name, for TLS.
     pub host: String,
     /// The port.
@@ -132,16 +132,20 @@ impl Target {
     ///
     /// # Errors
     /// A host has no address.
-    pub fn places(&self) -> Result<Vec<Place>> {
+    pub fn places(&self) -> Result<Vec<ResolvedPlace>> {
         let mut places = Vec::new();
         for headrace_drivers::Place { host, port, socket } in self.settings.places().map_err(of_settings)? {
             if let Some(path) = socket {
-                places.push(Place { host, port, address: Address::Unix(path) });
+                places.push(ResolvedPlace { host, port, address: Address::Unix(path) });
                 continue;
             }
             let found = (host.as_str(), port).to_socket_addrs();
             let found = found.map_err(|error| of(Status::IO, format!("the host {host:?} cannot be found: {error}")))?;
-            places.extend(found.map(|address| Place { host: host.clone(), port, address: Address::Tcp(address) }));
+            places.extend(found.map(|address| ResolvedPlace {
+                host: host.clone(),
+                port,
+                address: Address::Tcp(address),
+            }));
         }
         if self.is_shuffled()? {
             let random = RandomState::new();
@@ -182,7 +186,7 @@ impl Target {
     }
 
     /// What is needed to log in at a place.
-    pub fn login<'a>(&'a self, place: &'a Place, encryption: &'a Encryption) -> Login<'a> {
+    pub fn login<'a>(&'a self, place: &'a ResolvedPlace, encryption: &'a Encryption) -> Login<'a> {
         Login {
             settings: &self.settings,
             host: &place.host,
@@ -198,7 +202,7 @@ impl Target {
     }
 
     /// TLS at a place.
-    pub fn encryption(&self, place: &Place) -> Encryption {
+    pub fn encryption(&self, place: &ResolvedPlace) -> Encryption {
         self.tls.at(&place.host, matches!(place.address, Address::Unix(_)))
     }
 }

@@ -88,7 +88,7 @@ impl Verifiers {
         lock(&self.servers).clear();
     }
 
-    /// Forgets what does not hold any more, and closes connections that nobody has used for a while.
+    /// Forgets what does not hold any more, and closes connections that were not used for a while.
     pub fn expire(&self, of: impl Fn(&str) -> Option<std::time::Duration>) {
         lock(&self.known).retain(|_, known| known.holds());
         lock(&self.servers).retain(|name, place| {

@@ -5,7 +5,7 @@ use crate::hub::{ConnectRequest, Hub, Lending, TARGET};
 use crate::limits::FAREWELL;
 use crate::log::Rate;
 use crate::login::Admission;
-use crate::postgres::relay::says_goodbye;
+use crate::postgres::relay::ends_in_terminate;
 use crate::postgres::session;
 use crate::registry::{self, ClientInfo};
 use crate::replies::{self, CANCELLED, Ended, NOT_ALLOWED, PROTOCOL_VIOLATION, TOO_MANY_CLIENTS};
@@ -374,7 +374,7 @@ impl Client {
                 moved = self.stream.exchange(&mut self.buffers, reads) => {
                     match moved {
                         Ok(Progress::Eof) if self.has_sent_more() => return Some(needed.await),
-                        Err(_) if self.has_sent_more() && says_goodbye(self.buffers.read_buffer.unread()) => {
+                        Err(_) if self.has_sent_more() && ends_in_terminate(self.buffers.read_buffer.unread()) => {
                             return Some(needed.await);
                         }
                         Ok(Progress::Eof) | Err(_) => return None,
@@ -385,7 +385,7 @@ impl Client {
         }
     }
 
-    /// Returns true if the client has sent a message other than its goodbye.
+    /// Returns true if the client has sent a message other than Terminate.
     fn has_sent_more(&self) -> bool {
         self.buffers.read_buffer.unread().first().is_some_and(|tag| *tag != frontend::TERMINATE)
     }

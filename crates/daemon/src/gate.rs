@@ -64,7 +64,7 @@ impl Passed {
         Self { gate: Arc::clone(gate), generation: gate.generation() }
     }
 
-    /// Returns true if the connection is to be closed as soon as nobody has it.
+    /// Returns true if the connection is to be closed as soon as it is not lent.
     pub fn is_over(&self) -> bool {
         self.gate.is_paused() || self.gate.generation() != self.generation
     }
@@ -139,7 +139,7 @@ impl Gates {
         lock(&self.0).paused = paused;
     }
 
-    /// Has all server connections closed, each as soon as nobody has it.
+    /// Has all server connections closed, each as soon as it is not lent.
     pub fn reconnect(&self, name: Option<&str>) {
         lock(&self.0).order(name, None);
     }

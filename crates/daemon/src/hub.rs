@@ -241,7 +241,7 @@ impl Hub {
     }
 
     /// Whether a user of the system may be the database user that a client of it names: who comes from the Unix socket has
-    /// proved to the system who it is, and to nobody that it is `postgres`.
+    /// proved to the system who it is, but not that it is `postgres`.
     ///
     /// # Errors
     /// [`Ended`]: it may not.
@@ -361,12 +361,12 @@ impl Hub {
         self.postgres.all().iter().map(|pool| (pool.shown(), Arc::clone(&pool.state.catalog))).collect()
     }
 
-    /// Closes server connections that nobody uses any more.
+    /// Closes server connections that are not used any more.
     pub fn expire_connections(&self) {
         self.pools().for_each(AnyPools::expire_connections);
     }
 
-    /// Closes server connections that nobody has used for a while, and forgets pools that nobody needs.
+    /// Closes server connections that were not used for a while, and forgets pools that are not needed.
     pub fn expire(&self) {
         self.averages.note(Instant::now(), || totals(self));
         self.standbys.expire();

@@ -266,7 +266,7 @@ impl Daemon {
                 order = signals.next() => match order {
                     Order::Reload => drop(hub.read_again(&Operator::of_signal())),
                     Order::End => {
-                        // One that is about to serve has to be heard: it would take this end for a crash.
+                        // The message of one that is about to serve has to be read: it would take this end for a crash.
                         let successor = match offered {
                             Some(offer) => offer.await,
                             None => None,

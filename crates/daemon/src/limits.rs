@@ -44,7 +44,7 @@ pub const MESSAGE_TIMEOUT: Duration = Duration::from_secs(60);
 pub const BORROW_BYTES: usize = 256 * 1024;
 /// Clients of TCP that may be logging in at one time.
 pub const LOGINS: usize = 200;
-/// How long a server connection is kept that nobody uses.
+/// How long an idle server connection is kept.
 pub const IDLE_SERVER: Duration = Duration::from_secs(300);
 /// How long a server connection may take to become usable again after a client has left it.
 pub const RESET_TIMEOUT: Duration = Duration::from_secs(5);
@@ -94,7 +94,7 @@ pub const STARTUP_REPLIES: usize = 256;
 /// How long a client that keeps its server connection is idle before the server is asked whether what keeps it is still
 /// there, where nothing that was sent shows it.
 pub const PINNED_PAUSE: Duration = Duration::from_millis(50);
-/// How often connections that nobody uses are looked for.
+/// How often idle connections are looked for.
 pub const EXPIRY: Duration = Duration::from_secs(10);
 /// The shortest time between two of these, with a short `idle_exit`.
 pub const EXPIRY_LEAST: Duration = Duration::from_millis(1);

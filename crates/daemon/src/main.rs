@@ -22,7 +22,7 @@ struct Arguments {
     /// The number in the socket's name, .s.PGSQL.PORT.
     #[arg(long, default_value_t = 5432)]
     port: u16,
-    /// Ends when nobody has been connected for a while, and waits for a daemon that is about to end.
+    /// Ends when no client was connected for a while, and waits for a daemon that is about to end.
     #[arg(long)]
     on_demand: bool,
     /// Takes over the sockets of a daemon that serves, which ends when its clients have left. Without one it only starts.

@@ -230,7 +230,7 @@ async fn locked(path: &Path, port: u16, on_demand: bool) -> Result<File, String>
     Ok(File::from(held))
 }
 
-/// Makes the folder, or checks that nobody else has a hand in it.
+/// Makes the folder, or checks that no other user can write to it.
 fn prepare(folder: &Path, access: Access) -> Result<(), String> {
     let shown = folder.display();
     let (mode, foreign) = if access == Access::Own { (0o700, 0o077) } else { (0o711, 0o022) };

@@ -4,7 +4,7 @@ use super::command::Table;
 use super::totals::{self, Figures, NAMES};
 use super::{NAME, VERSION};
 use crate::front::replies;
-use crate::front::types::Target;
+use crate::front::types::TargetColumn;
 use crate::hub::Hub;
 use crate::status::{self, ClientStatus, ServerStatus};
 use headrace_core::civil::timestamp_text;
@@ -89,8 +89,11 @@ fn put(out: &mut Vec<u8>, names: &str, types: &str, rows: Vec<Row>) {
             _ => oid::TEXT,
         }
     };
-    let columns: Vec<Target> =
-        names.split_whitespace().zip(types.chars()).map(|(name, letter)| Target::new(name, oid(letter))).collect();
+    let columns: Vec<TargetColumn> = names
+        .split_whitespace()
+        .zip(types.chars())
+        .map(|(name, letter)| TargetColumn::new(name, oid(letter)))
+        .collect();
     replies::columns(out, &columns, &[]);
     for row in rows {
         debug_assert_eq!(row.len(), columns.len(), "{names}");

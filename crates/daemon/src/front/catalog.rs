@@ -2,7 +2,7 @@
 
 use super::replies::Failure;
 use super::sql::{Dialect, Tokens, modes};
-use super::types::{ANY, Target};
+use super::types::{ANY, TargetColumn};
 use headrace_core::Isolation;
 use headrace_core::token::TokenKind;
 use headrace_postgres::types::{Oid, oid};
@@ -16,7 +16,7 @@ pub struct Answer {
     /// The types of its parameters, whose values do not matter.
     pub parameters: Vec<Oid>,
     /// The columns; `None` for a command without rows.
-    pub columns: Option<Vec<Target>>,
+    pub columns: Option<Vec<TargetColumn>>,
     /// Its cells.
     pub rows: Vec<Vec<Cell>>,
     /// For CommandComplete.
@@ -153,7 +153,7 @@ fn command(command: &str, effect: Effect) -> Answer {
 }
 
 fn one(name: &str, oid: Oid, cell: Cell) -> Answer {
-    let columns = Some(vec![Target::new(name, oid)]);
+    let columns = Some(vec![TargetColumn::new(name, oid)]);
     Answer { columns, rows: vec![vec![cell]], command: "SELECT 1".into(), ..Answer::default() }
 }
 
@@ -276,7 +276,7 @@ fn select(all: &Tokens<'_>) -> Option<Answer> {
     }
     // asyncpg, before it looks types up.
     if text.starts_with("current_setting ( 'jit' ) as cur , set_config ( 'jit'") {
-        let columns = Some(vec![Target::new("cur", oid::TEXT), Target::new("new", oid::TEXT)]);
+        let columns = Some(vec![TargetColumn::new("cur", oid::TEXT), TargetColumn::new("new", oid::TEXT)]);
         let off = || Cell::Text("off".into());
         return Some(Answer {
             columns,
@@ -325,7 +325,7 @@ fn typeinfo() -> Answer {
     ];
     Answer {
         parameters: vec![1028],
-        columns: Some(columns.iter().map(|(name, oid)| Target::new(name, *oid)).collect()),
+        columns: Some(columns.iter().map(|(name, oid)| TargetColumn::new(name, *oid)).collect()),
         rows: vec![row],
         command: "SELECT 1".into(),
         effect: Effect::None,

@@ -2,7 +2,7 @@
 
 use super::replies;
 use super::sql::Server;
-use super::types::Target;
+use super::types::TargetColumn;
 use super::values::{Layout, Shape, Writer, csv_header};
 use crate::lock;
 use headrace_core::protocol::Summary;
@@ -26,7 +26,7 @@ pub struct Plan {
     /// Several results may follow each other, as in the simple protocol.
     pub several: bool,
     /// The columns that the client was told of, if it was: a server may make others of them when it has the parameters.
-    pub promised: Option<Option<Vec<Target>>>,
+    pub promised: Option<Option<Vec<TargetColumn>>>,
     /// Nothing is executed: the columns are all that is wanted.
     pub only_columns: bool,
     /// The statement only reads: it can be executed again.
@@ -61,7 +61,7 @@ pub struct Slot<E> {
     /// The handler has told the machine that it is full.
     pub is_full: bool,
     /// Columns of the last result that has rows.
-    pub columns: Option<Vec<Target>>,
+    pub columns: Option<Vec<TargetColumn>>,
     /// Rows in `bytes`, and those taken from there.
     pub rows: u64,
     /// Rows that the server counts.
@@ -110,8 +110,8 @@ impl<C, E> Handler<C, E> {
 
 /// Returns true if columns have the names that the client was told, and the types, but for expressions. Some servers
 /// name a column after its expression, which differs where the expression has parameters.
-fn are_as_promised(promised: &[Target], targets: &[Target]) -> bool {
-    let is_same = |(one, other): (&Target, &Target)| {
+fn are_as_promised(promised: &[TargetColumn], targets: &[TargetColumn]) -> bool {
+    let is_same = |(one, other): (&TargetColumn, &TargetColumn)| {
         (one.name == other.name || one.name.contains('?')) && (one.oid == other.oid || !one.is_fixed && !other.is_fixed)
     };
     promised.len() == targets.len() && promised.iter().zip(targets).all(is_same)
@@ -141,7 +141,7 @@ impl<C: Described, E: Diagnostics> ResponseHandler for Handler<C, E> {
     }
 
     fn columns(&mut self, (): (), columns: &C) {
-        let targets: Vec<Target> = columns.columns().iter().map(Target::from).collect();
+        let targets: Vec<TargetColumn> = columns.columns().iter().map(TargetColumn::from).collect();
         let mut slot = lock(&self.slot);
         if self.plan.only_columns {
             slot.columns = Some(targets);

@@ -4,7 +4,7 @@ use super::memory::MemoryReservation;
 use super::replies::Failure;
 use super::requests::Running;
 use super::sql::{Action, ClientStatement};
-use super::types::Target;
+use super::types::TargetColumn;
 use crate::lock;
 use headrace_io::rows::Datum;
 use headrace_postgres::types::Format;
@@ -17,7 +17,7 @@ pub(super) struct Prepared {
     /// The memory of its text.
     _held: MemoryReservation,
     /// Its columns, once the server has described them; `None` in it for a statement without rows.
-    described: Mutex<Option<Option<Vec<Target>>>>,
+    described: Mutex<Option<Option<Vec<TargetColumn>>>>,
 }
 
 impl Prepared {
@@ -38,15 +38,15 @@ impl Prepared {
     }
 
     /// Its columns, if they are known.
-    pub(super) fn described(&self) -> Option<Option<Vec<Target>>> {
+    pub(super) fn described(&self) -> Option<Option<Vec<TargetColumn>>> {
         lock(&self.described).clone()
     }
 
-    pub(super) fn set_columns(&self, columns: Option<Vec<Target>>) {
+    pub(super) fn set_columns(&self, columns: Option<Vec<TargetColumn>>) {
         *lock(&self.described) = Some(columns);
     }
 
-    pub(super) fn columns(&self) -> Option<Vec<Target>> {
+    pub(super) fn columns(&self) -> Option<Vec<TargetColumn>> {
         lock(&self.described).clone().flatten()
     }
 }

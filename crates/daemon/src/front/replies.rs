@@ -1,6 +1,6 @@
 //! Messages to a client: what a server of PostgreSQL would send.
 
-use super::types::Target;
+use super::types::TargetColumn;
 use headrace_core::TransactionStatus;
 use headrace_postgres::messages::frontend::message;
 use headrace_postgres::messages::tag::{backend as tag, field};
@@ -123,7 +123,7 @@ pub fn parameters(out: &mut Vec<u8>, types: &[Oid]) {
 }
 
 /// RowDescription.
-pub fn columns(out: &mut Vec<u8>, columns: &[Target], formats: &[Format]) {
+pub fn columns(out: &mut Vec<u8>, columns: &[TargetColumn], formats: &[Format]) {
     message(out, tag::ROW_DESCRIPTION, |out| {
         out.extend_from_slice(&(columns.len() as u16).to_be_bytes());
         for (number, column) in columns.iter().enumerate() {

@@ -19,7 +19,7 @@ use crate::limits::FRONT_HELD_BYTES;
 use crate::limits::FRONT_PASSED_ON_BYTES;
 use crate::limits::RESET_TIMEOUT;
 use crate::lock;
-use crate::postgres::relay::says_goodbye;
+use crate::postgres::relay::ends_in_terminate;
 use crate::replies::Ended;
 use headrace_connection::Connection;
 use headrace_core::{Discarded, Fatal, Outcome, Sink, TransactionStatus, Verb};
@@ -189,7 +189,7 @@ impl<B: Backend> FrontSession<'_, B> {
         if !matches!(moved, Ok(Progress::Eof) | Err(_)) {
             return false;
         }
-        self.is_gone = self.leaving || says_goodbye(self.client.buffers.read_buffer.unread());
+        self.is_gone = self.leaving || ends_in_terminate(self.client.buffers.read_buffer.unread());
         !self.is_gone
     }
 

@@ -11,7 +11,7 @@ use super::server::{Lent, Pool};
 use super::session_effect::SessionEffect;
 use super::sql::{self, Action, Server};
 use super::transactions::{ABORTED, Block, IN_FAILED_TRANSACTION};
-use super::types::Target;
+use super::types::TargetColumn;
 use crate::client::{Client, is_full};
 use crate::config::PoolMode;
 use crate::hub::Hub;
@@ -65,7 +65,7 @@ pub(super) struct FrontSession<'a, B: Backend> {
     pub(super) describing: Option<String>,
     /// The client has sent Terminate.
     pub(super) leaving: bool,
-    /// It is not there any more, and has said goodbye after all that is still executed.
+    /// It is not there any more, and has sent Terminate after all that is still executed.
     pub(super) is_gone: bool,
     /// How long the client may take.
     pub(super) clock: Clock,
@@ -532,7 +532,7 @@ pub(super) struct Execution<'s> {
     /// RowDescription goes before its rows.
     pub(super) describes: bool,
     /// The columns that the client was told of.
-    pub(super) promised: Option<Option<Vec<Target>>>,
+    pub(super) promised: Option<Option<Vec<TargetColumn>>>,
     /// The statement of which the client is told more now.
     pub(super) prepared: Option<Arc<Prepared>>,
     pub(super) is_text: bool,

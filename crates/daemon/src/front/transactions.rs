@@ -17,7 +17,7 @@ pub(super) const IN_FAILED_TRANSACTION: &str = "25P02";
 /// The message of a statement that is refused for it.
 pub(super) const ABORTED: &str = "current transaction is aborted, commands ignored until end of transaction block";
 
-/// What the client believes of its transaction, where the server's word is not enough.
+/// The transaction as the client was told of it, where the server's word is not enough.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Block {
     /// It has begun none.
@@ -42,7 +42,7 @@ impl<B: Backend> FrontSession<'_, B> {
         self.block != Block::None || self.status() != TransactionStatus::Idle
     }
 
-    /// What the client believes of its transaction from now on. The machine executes nothing more of one that the
+    /// The transaction as the client is told of it from now on. The machine executes nothing more of one that the
     /// server has ended because of an error.
     pub(super) fn set_block(&mut self, block: Block) {
         let is_same = block == Block::Failed || block == self.block;

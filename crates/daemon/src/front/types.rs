@@ -14,7 +14,7 @@ pub const UNKNOWN: Oid = 705;
 
 /// A column of a result, as RowDescription has it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub struct TargetColumn {
     /// Its name.
     pub name: String,
     /// Its type.
@@ -27,14 +27,14 @@ pub struct Target {
     pub is_fixed: bool,
 }
 
-impl Target {
+impl TargetColumn {
     /// A column of this type.
     pub fn new(name: &str, oid: Oid) -> Self {
         Self { name: name.into(), oid, size: size(oid), modifier: -1, is_fixed: false }
     }
 }
 
-impl From<&Column> for Target {
+impl From<&Column> for TargetColumn {
     fn from(column: &Column) -> Self {
         let is_fixed = column.native.is_fixed();
         Self { modifier: modifier(&column.kind), is_fixed, ..Self::new(&column.name, of_kind(&column.kind)) }

@@ -2,7 +2,7 @@
 
 use super::parameter::parameter;
 use super::replies::format;
-use super::types::{FLOAT4, Target, UNKNOWN};
+use super::types::{FLOAT4, TargetColumn, UNKNOWN};
 use super::value_texts::{escaped, float_text, float4_text, hex, inet_text, keeps_digits, quoted, text_of, uuid_text};
 use headrace_core::{Container, Inet, Mismatch, Sink, civil};
 use headrace_io::rows::Datum;
@@ -59,7 +59,7 @@ impl Field {
 
 impl Layout {
     /// For these columns. `formats` is that of Bind; a COPY has its own.
-    pub fn new(columns: &[Target], formats: &[Format], shape: Shape) -> Self {
+    pub fn new(columns: &[TargetColumn], formats: &[Format], shape: Shape) -> Self {
         let registry = TypeRegistry::default();
         let fields = columns.iter().enumerate().map(|(number, column)| Field {
             name: column.name.clone(),
@@ -208,7 +208,7 @@ impl<'a> Writer<'a> {
 }
 
 /// CopyData with the names of the columns.
-pub fn csv_header(out: &mut Vec<u8>, columns: &[Target]) {
+pub fn csv_header(out: &mut Vec<u8>, columns: &[TargetColumn]) {
     headrace_postgres::messages::frontend::message(out, tag::COPY_DATA, |out| {
         for (number, column) in columns.iter().enumerate() {
             if number > 0 {

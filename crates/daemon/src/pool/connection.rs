@@ -1,7 +1,7 @@
 //! What differs between the connections that pools lend.
 
 use super::Pool;
-use super::limit::Place;
+use super::limit::ConnectionPermit;
 use crate::config::DatabaseConfig;
 use crate::gate::Passed;
 use crate::postgres::server::NotOpened;
@@ -61,7 +61,7 @@ pub(super) struct Kept<S: ServerConnection> {
     part: f64,
     pub(super) open: Arc<OpenServer>,
     stats: Arc<Stats>,
-    _place: Place<S>,
+    _place: ConnectionPermit<S>,
 }
 
 impl<S: ServerConnection> Drop for Kept<S> {
@@ -73,7 +73,7 @@ impl<S: ServerConnection> Drop for Kept<S> {
 
 impl<S: ServerConnection> Kept<S> {
     /// Of a connection that was opened now.
-    pub(super) fn new(server: &S, pool: &Pool<S>, place: Place<S>, passed: Passed) -> Self {
+    pub(super) fn new(server: &S, pool: &Pool<S>, place: ConnectionPermit<S>, passed: Passed) -> Self {
         pool.stats.open.add(1);
         pool.stats.opened.add(1);
         let open = pool.stats.servers.enter(server.address(), server.process_id(), passed);

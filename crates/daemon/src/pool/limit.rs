@@ -15,9 +15,9 @@ use tokio::time::timeout;
 
 /// The right to have a server connection open; kept as long as it is.
 #[derive(Debug)]
-pub struct Place<S: ServerConnection>(Arc<Limit<S>>);
+pub struct ConnectionPermit<S: ServerConnection>(Arc<Limit<S>>);
 
-impl<S: ServerConnection> Drop for Place<S> {
+impl<S: ServerConnection> Drop for ConnectionPermit<S> {
     fn drop(&mut self) {
         lock(&self.0.queue).taken -= 1;
         self.0.settle();
@@ -28,12 +28,12 @@ impl<S: ServerConnection> Drop for Place<S> {
 #[derive(Debug)]
 pub enum Granted<S: ServerConnection> {
     /// The right to open a connection.
-    Place(Place<S>),
+    Permit(ConnectionPermit<S>),
     /// A connection of its pool.
     Server(Pooled<S>),
 }
 
-/// The connections of a pool that nobody uses, and the clients that wait for one.
+/// The idle connections of a pool, and the clients that wait for one.
 #[derive(Debug)]
 pub struct Idle<S: ServerConnection> {
     /// The connections, the last used at the end.
@@ -49,7 +49,7 @@ impl<S: ServerConnection> Default for Idle<S> {
 }
 
 impl<S: ServerConnection> Idle<S> {
-    /// Takes the connection that nobody has used for the longest time.
+    /// Takes the connection that was idle for the longest time.
     pub fn longest_unused(&self) -> Option<Pooled<S>> {
         let mut servers = lock(&self.servers);
         (!servers.is_empty()).then(|| servers.remove(0))
@@ -135,7 +135,7 @@ impl<S: ServerConnection> Limit<S> {
     }
 
     /// A place, if one is free.
-    pub fn try_enter(self: &Arc<Self>) -> Option<Place<S>> {
+    pub fn try_enter(self: &Arc<Self>) -> Option<ConnectionPermit<S>> {
         lock(&self.queue).place(self)
     }
 
@@ -166,7 +166,7 @@ impl<S: ServerConnection> Limit<S> {
             let granted = match returned {
                 Some(server) => Granted::Server(server),
                 None => match queue.place(self) {
-                    Some(place) => Granted::Place(place),
+                    Some(place) => Granted::Permit(place),
                     None => {
                         pools.extend(queue.pools.iter().filter_map(Weak::upgrade));
                         // What has come back to its own pool meanwhile is handed over by who has brought it.
@@ -190,12 +190,12 @@ impl<S: ServerConnection> Queue<S> {
         self.waiting.first_key_value().map(|(arrival, waiter)| (*arrival, Arc::clone(&waiter.pool)))
     }
 
-    fn place(&mut self, limit: &Arc<Limit<S>>) -> Option<Place<S>> {
+    fn place(&mut self, limit: &Arc<Limit<S>>) -> Option<ConnectionPermit<S>> {
         if self.taken >= self.most {
             return None;
         }
         self.taken += 1;
-        Some(Place(Arc::clone(limit)))
+        Some(ConnectionPermit(Arc::clone(limit)))
     }
 }
 

@@ -23,7 +23,7 @@ use crate::timeouts::Timeouts;
 use crate::traffic::TrafficClass;
 use configured::Configured;
 use connection::Kept;
-use limit::{Granted, Idle, Place};
+use limit::{ConnectionPermit, Granted, Idle};
 use permits::{Permit, Permits};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -41,7 +41,7 @@ pub struct Pool<S: ServerConnection> {
     label: String,
     /// What distinguishes it.
     pub key: Key,
-    /// The connections that nobody uses, and who waits.
+    /// The idle connections, and who waits.
     idle: Arc<Idle<S>>,
     permits: Arc<Permits>,
     limit: Arc<Limit<S>>,
@@ -196,7 +196,7 @@ impl<S: ServerConnection> Pool<S> {
             }
             let left = self.database().queue_wait().saturating_sub(began.elapsed());
             match self.limit.enter(&self.idle, arrival, left).await.ok_or(NotLent::QueueTimeout)? {
-                Granted::Place(place) => break place,
+                Granted::Permit(place) => break place,
                 Granted::Server(server) => {
                     if let Some(server) = self.checked(server, class).await {
                         return Ok(Some(lent(server)));
@@ -212,7 +212,7 @@ impl<S: ServerConnection> Pool<S> {
         Box::pin(self.open(place, class)).await.map(|server| Some(lent(server))).map_err(NotLent::Failed)
     }
 
-    /// A connection that nobody uses and that can be lent.
+    /// An idle connection that can be lent.
     async fn usable(&self, class: TrafficClass) -> Option<Pooled<S>> {
         loop {
             let pooled = self.idle_one(class)?;
@@ -222,7 +222,7 @@ impl<S: ServerConnection> Pool<S> {
         }
     }
 
-    /// A connection that nobody uses, if possible one that need not move to other threads.
+    /// An idle connection, if possible one that need not move to other threads.
     fn idle_one(&self, class: TrafficClass) -> Option<Pooled<S>> {
         let mut idle = lock(&self.idle.servers);
         let last = idle.len().checked_sub(1)?;
@@ -235,7 +235,7 @@ impl<S: ServerConnection> Pool<S> {
         self.is_usable(&mut pooled).await.then_some(pooled)
     }
 
-    async fn open(&self, place: Place<S>, class: TrafficClass) -> Result<Pooled<S>, NotOpened> {
+    async fn open(&self, place: ConnectionPermit<S>, class: TrafficClass) -> Result<Pooled<S>, NotOpened> {
         let (began, passed) = (Instant::now(), Passed::new(&self.gate));
         let server = S::open(self, class).await?;
         self.stats.create.observe(began.elapsed());
@@ -243,7 +243,7 @@ impl<S: ServerConnection> Pool<S> {
         Ok(Pooled { server: Box::new(server), kept })
     }
 
-    /// Returns true if a connection that nobody has used can be lent.
+    /// Returns true if a connection that was never used can be lent.
     async fn is_usable(&self, pooled: &mut Pooled<S>) -> bool {
         let now = Instant::now();
         if pooled.kept.is_old(now, self.configured.lifetime()) || !pooled.server.is_quiet() {
@@ -282,7 +282,7 @@ impl<S: ServerConnection> Pool<S> {
         }
     }
 
-    /// Closes the connections that nobody has used for a while.
+    /// Closes the connections that were not used for a while.
     pub fn expire(&self) {
         let (now, longest, lifetime) = (Instant::now(), self.database().server_idle(), self.configured.lifetime());
         let is_over = |pooled: &mut Pooled<S>| {
@@ -345,7 +345,7 @@ impl<S: ServerConnection> Pool<S> {
         self.database().timeouts_of(self.user(), message)
     }
 
-    /// The number of connections that nobody uses.
+    /// The number of idle connections.
     pub fn idle(&self) -> usize {
         lock(&self.idle.servers).len()
     }

@@ -73,7 +73,7 @@ impl Permits {
             }
         }
         self.excess.fetch_add(before.saturating_sub(size), Ordering::AcqRel);
-        // Those that nobody has are not waited for.
+        // Those that are not lent are not waited for.
         while self.take_excess() {
             if self.free.forget_permits(1) == 0 {
                 self.excess.fetch_add(1, Ordering::AcqRel);

@@ -31,9 +31,9 @@ impl<S: ServerConnection> Default for PoolRegistry<S> {
 pub trait AnyPools {
     /// What is shown of each pool.
     fn shown(&self) -> Vec<Shown>;
-    /// Closes server connections that nobody uses any more.
+    /// Closes server connections that are not used any more.
     fn expire_connections(&self);
-    /// Closes server connections that nobody has used for a while, and forgets pools that nobody needs: those of clients
+    /// Closes server connections that were not used for a while, and forgets pools that are not needed: those of clients
     /// that have named a server, or given a password or startup parameters that are not used any more, and those whose
     /// server has let nobody in. A client can make any number of them.
     fn expire(&self);

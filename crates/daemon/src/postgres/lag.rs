@@ -291,7 +291,7 @@ impl Lag {
         }
     }
 
-    /// Returns true if nobody has needed it for a while: the hosts are not asked any more.
+    /// Returns true if it was not needed for a while: the hosts are not asked any more.
     fn ends(&self, time: u64) -> bool {
         let longest = LAG_LINGER.max(self.max_lag.unwrap_or_default());
         let mut needed = lock(&self.needed);

@@ -19,7 +19,7 @@ pub type Lent = crate::pool::Lent<Server>;
 pub struct PoolState {
     /// The prepared statements of its clients.
     pub catalog: Arc<Catalog>,
-    /// What its clients are welcomed with.
+    /// The startup replies of its clients.
     pub startup_replies: StartupReplies,
     /// Transactions of the session of a standby that was opened last are SERIALIZABLE by default, by a startup
     /// parameter, or as the user or the database is: a standby executes none of them.
@@ -72,7 +72,7 @@ impl Pool {
         self.state.is_serializable.load(Ordering::Relaxed) && self.has_session()
     }
 
-    /// What a client is welcomed with that asks for these settings, if that is known. Where every session has ended
+    /// The startup replies of a client that asks for these settings, if they are known. Where every session has ended
     /// since, the next one that is opened may have other defaults.
     pub fn welcome(&self, wanted: &Parameters) -> Option<Arc<Settings>> {
         if !self.has_session() {

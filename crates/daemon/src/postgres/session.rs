@@ -102,7 +102,7 @@ pub async fn serve(
     (session.client, ended)
 }
 
-/// What a client is served by, once it was welcomed. `None` if it has left before.
+/// What a client is served by, after its startup replies. `None` if it has left before.
 async fn welcome(
     client: &mut Client,
     wanted: PoolRequest,
@@ -185,7 +185,7 @@ struct ClientSession {
     adapting: bool,
     /// The client has sent Terminate after requests that were not answered yet.
     leaving: bool,
-    /// It is not there any more, and has said goodbye after all that is still executed.
+    /// It is not there any more, and has sent Terminate after all that is still executed.
     is_gone: bool,
     /// Bytes of its buffer that count for the memory of all clients.
     held: usize,
@@ -216,7 +216,7 @@ impl ClientSession {
         let class = self.traffic.class();
         loop {
             if self.lent.is_none() {
-                if self.relay.says_goodbye(&self.client.buffers.read_buffer) {
+                if self.relay.begins_with_terminate(&self.client.buffers.read_buffer) {
                     return Ok(Stopped::ClientLeft);
                 }
                 let (input, output) = (&mut self.client.buffers.read_buffer, &mut self.client.buffers.write_buffer);
@@ -256,7 +256,7 @@ impl ClientSession {
             {
                 self.give_back(true).await;
                 let input = &mut self.client.buffers.read_buffer;
-                if self.relay.needs_server(input) || self.relay.says_goodbye(input) {
+                if self.relay.needs_server(input) || self.relay.begins_with_terminate(input) {
                     continue;
                 }
             }
@@ -440,7 +440,7 @@ impl ClientSession {
             idle && !self.asked && self.pool.mode != PoolMode::Session && self.relay.can_ask(&lent.server.state);
         tokio::select! {
             moved = client.stream.exchange(&mut client.buffers, room_to_server), if !self.is_gone => match moved {
-                Ok(Progress::Eof) | Err(_) if self.leaving || self.relay.ends_in_goodbye(&client.buffers.read_buffer) => {
+                Ok(Progress::Eof) | Err(_) if self.leaving || self.relay.ends_in_terminate(&client.buffers.read_buffer) => {
                     self.is_gone = true;
                     Step::Moved
                 }

@@ -72,7 +72,7 @@ impl AllStandbys {
         }
     }
 
-    /// Forgets those that nobody has needed for a while.
+    /// Forgets those that were not needed for a while.
     pub fn expire(&self) {
         let All { of_pools, lags } = &mut *lock(&self.0);
         of_pools.retain(|_, standbys| Arc::strong_count(standbys) > 1);

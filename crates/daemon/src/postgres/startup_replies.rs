@@ -1,4 +1,4 @@
-//! What the clients of a pool are welcomed with, so that the server need not be asked for each of them.
+//! The startup replies of the clients of a pool, so that the server need not be asked for each of them.
 //!
 //! A setting whose value is the one of the defaults changes nothing. The name of an application is reported as it was set,
 //! if it is short and in ASCII; others are cut, and changed in ways that depend on the version of the server. The server
@@ -47,7 +47,7 @@ impl StartupReplies {
         lock(&self.0).defaults.clone()
     }
 
-    /// What a client is welcomed with that asks for these settings, if it is known.
+    /// The startup replies of a client that asks for these settings, if they are known.
     pub fn of(&self, wanted: &Parameters) -> Option<Arc<Settings>> {
         let known = &mut *lock(&self.0);
         let StartupSettings { application, others } = StartupSettings::of(wanted, known.defaults.as_deref()?);
@@ -60,7 +60,7 @@ impl StartupReplies {
         Some(Arc::clone(last))
     }
 
-    /// Remembers what a client was welcomed with, unless sessions have other defaults by now.
+    /// Remembers the startup replies of a client, unless sessions have other defaults by now.
     pub fn remember(&self, defaults: &Arc<Settings>, wanted: &Parameters, welcome: &Settings) {
         let mut known = lock(&self.0);
         if !known.defaults.as_ref().is_some_and(|now| Arc::ptr_eq(now, defaults)) {

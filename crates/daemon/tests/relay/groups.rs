@@ -141,7 +141,7 @@ fn rest_of_a_cancelled_request_is_passed_over() {
         pair.from_client.extend(&rest);
         assert_eq!(pair.relay.pass_over(&mut pair.from_client, &mut pair.to_client), Ok::<(), Refused>(()));
         assert_eq!(pair.told(), replies(answer));
-        assert_eq!(pair.relay.says_goodbye(&pair.from_client), answer.is_empty());
+        assert_eq!(pair.relay.begins_with_terminate(&pair.from_client), answer.is_empty());
         assert!(pair.relay.owes_nothing());
     }
 }

@@ -1,6 +1,6 @@
 //! What the replies of the server mean for its connection and the client.
 
-use super::expected::{Expected, Known, Place};
+use super::expected::{Expected, Known, StatementSlot};
 use super::group::GroupEvent;
 use super::names::Change;
 use super::portals::Portal;
@@ -337,7 +337,7 @@ impl Relay {
         // What was to become the unnamed statement has ended the one before, though it is refused.
         let ends_unnamed = matches!(
             self.in_flight.replies.front(),
-            Some(Expected::Parse { place: Place::Unnamed { .. }, change: Some(_), .. })
+            Some(Expected::Parse { place: StatementSlot::Unnamed { .. }, change: Some(_), .. })
         );
         let (mut is_refused, mut unnamed) = (true, None);
         while !matches!(self.in_flight.replies.front(), None | Some(Expected::Sync { .. })) {
@@ -345,9 +345,9 @@ impl Relay {
                 Some(Expected::Parse { statement, place, change }) => {
                     self.in_flight.altered(statement);
                     match place {
-                        Place::Named => server.prepared.remove(statement),
+                        StatementSlot::Named => server.prepared.remove(statement),
                         // One that is skipped has left the one before.
-                        Place::Unnamed { before } => {
+                        StatementSlot::Unnamed { before } => {
                             unnamed.get_or_insert(before.filter(|_| !is_refused));
                         }
                     }

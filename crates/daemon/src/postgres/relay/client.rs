@@ -26,7 +26,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// One that has just been welcomed with these settings.
+    /// One that has just received its startup replies, with these settings.
     pub fn new(parameters: Arc<BTreeMap<String, String>>) -> Self {
         let settings = Settings::new(parameters);
         Self {

@@ -4,7 +4,7 @@
 //! the server's. It may be there already, from a DEALLOCATE that the server has refused.
 
 use super::Relay;
-use super::expected::{Expected, Place};
+use super::expected::{Expected, StatementSlot};
 use super::preparing::foreign;
 use crate::postgres::statements::{PREFIX, PreparedStatement};
 use headrace_core::WriteBuffer;
@@ -72,7 +72,7 @@ impl Relay {
             self.expect(Expected::Evicted(statement.id()));
         }
         self.send_parse(on_server, &self.sent_body(statement), output);
-        let place = if on_server.is_empty() { Place::Unnamed { before: None } } else { Place::Named };
+        let place = if on_server.is_empty() { StatementSlot::Unnamed { before: None } } else { StatementSlot::Named };
         self.prepares(statement, place);
         if self.deallocated(statement).is_some() {
             self.placeholder(output);

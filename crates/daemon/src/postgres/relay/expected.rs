@@ -14,7 +14,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub enum Expected {
     /// ParseComplete of a statement. Without a change the client has not sent this Parse.
-    Parse { statement: u64, place: Place, change: Option<Change> },
+    Parse { statement: u64, place: StatementSlot, change: Option<Change> },
     /// An error: the client prepares something by a name that it has already, or in a transaction that has failed. On the
     /// server the name is that of the statement with this number. ParseComplete comes if something else than a message has
     /// deallocated that: a function. Then the name is the client's new statement, as without the daemon.
@@ -67,7 +67,7 @@ pub enum Expected {
 
 /// Where a statement is parsed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum StatementSlot {
     /// Under its name.
     Named,
     /// Without one, in place of this statement.
@@ -157,7 +157,7 @@ impl Replies {
     pub fn forget_unnamed_before(&mut self) -> bool {
         let mut is_none = true;
         for expected in &mut self.queue {
-            if let Expected::Parse { place: Place::Unnamed { before }, .. } = expected {
+            if let Expected::Parse { place: StatementSlot::Unnamed { before }, .. } = expected {
                 (*before, is_none) = (None, false);
             }
         }

@@ -14,9 +14,9 @@ pub(super) fn client_header(bytes: &[u8]) -> Result<Option<(u8, usize)>, Refused
     Ok(Some((tag, length + 1)))
 }
 
-/// Returns true if messages that were received end in a goodbye: the client waits for nothing more, and what it has sent
+/// Returns true if messages that were received end in Terminate: the client waits for nothing more, and what it has sent
 /// before that is executed whether or not it is still there, as PostgreSQL does.
-pub fn says_goodbye(mut received: &[u8]) -> bool {
+pub fn ends_in_terminate(mut received: &[u8]) -> bool {
     while let Ok(Some((tag, length))) = client_header(received) {
         match received.get(length..) {
             Some(_) if tag == frontend::TERMINATE => return true,
@@ -59,12 +59,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn goodbye_is_found_behind_whole_messages_only() {
-        let (sync, goodbye) = (b"S\0\0\0\x04", b"X\0\0\0\x04");
-        assert!(says_goodbye(goodbye) && says_goodbye(&[&sync[..], &sync[..], &goodbye[..]].concat()));
-        assert!(!says_goodbye(&[&sync[..], &goodbye[..4]].concat()));
+    fn terminate_is_found_after_whole_messages_only() {
+        let (sync, terminate) = (b"S\0\0\0\x04", b"X\0\0\0\x04");
+        assert!(ends_in_terminate(terminate) && ends_in_terminate(&[&sync[..], &sync[..], &terminate[..]].concat()));
+        assert!(!ends_in_terminate(&[&sync[..], &terminate[..4]].concat()));
         for other in [&b""[..], sync, b"Q\0\0\0\x0aX\0\0\0\x04", b"Q\0\0\0\0X\0\0\0\x04", b"d\xff\xff\xff\xffX"] {
-            assert!(!says_goodbye(other), "{other:?}");
+            assert!(!ends_in_terminate(other), "{other:?}");
         }
     }
 }

@@ -43,7 +43,7 @@ pub use attempt::TRANSITIONS as ATTEMPT_TRANSITIONS;
 use borrowing::{Need, need};
 use client::Client;
 use expected::Expected;
-pub use framing::says_goodbye;
+pub use framing::ends_in_terminate;
 pub use group::TRANSITIONS;
 use group::{Group, GroupEvent};
 use headrace_core::ReadBuffer;
@@ -142,7 +142,7 @@ pub struct Relay {
 }
 
 impl Relay {
-    /// A client that has just been welcomed with these settings.
+    /// A client that has just received its startup replies, with these settings.
     pub fn new(catalog: Arc<Catalog>, parameters: impl Into<Arc<BTreeMap<String, String>>>) -> Self {
         Self {
             catalog,
@@ -201,13 +201,13 @@ impl Relay {
     }
 
     /// Returns true if the client has sent Terminate, while it has no server connection.
-    pub fn says_goodbye(&self, input: &ReadBuffer) -> bool {
+    pub fn begins_with_terminate(&self, input: &ReadBuffer) -> bool {
         self.to_server.is_none() && input.unread().first() == Some(&frontend::TERMINATE)
     }
 
-    /// Returns true if all that the client will ever send was received: it is gone, and this ends in its goodbye.
-    pub fn ends_in_goodbye(&self, input: &ReadBuffer) -> bool {
-        input.unread().get(self.to_server.left()..).is_some_and(says_goodbye)
+    /// Returns true if all that the client will ever send was received: it is gone, and this ends in its Terminate.
+    pub fn ends_in_terminate(&self, input: &ReadBuffer) -> bool {
+        input.unread().get(self.to_server.left()..).is_some_and(ends_in_terminate)
     }
 
     /// Returns true if the server owes nothing, so that the connection can be lent to another client.

@@ -1,6 +1,6 @@
 //! Prepared statements: what becomes of Parse, Bind, Describe and Close.
 
-use super::expected::{Expected, Known, Place};
+use super::expected::{Expected, Known, StatementSlot};
 use super::names::Change;
 use super::partial::Partial;
 use super::plans::OnPlans;
@@ -80,7 +80,7 @@ impl Relay {
         if name.is_empty() {
             let before = server.prepared.set_unnamed(Some(statement.id()));
             self.send_parse(b"", &self.sent_body(&statement), output);
-            self.parses(name, &statement, Place::Unnamed { before });
+            self.parses(name, &statement, StatementSlot::Unnamed { before });
             return;
         }
         if let Some(taken) = self.client.names.get(name).cloned() {
@@ -111,7 +111,7 @@ impl Relay {
         self.make_room(statement.id(), server, output);
         self.send_parse(statement.name(), &self.sent_body(&statement), output);
         self.counters.prepared += 1;
-        self.parses(name, &statement, Place::Named);
+        self.parses(name, &statement, StatementSlot::Named);
         if is_known_to_others {
             // They need not ask for it, one by one, when they bind it.
             self.send(client::DESCRIBE, statement.name(), output);
@@ -145,7 +145,7 @@ impl Relay {
     }
 
     /// The client's Parse of a statement was sent.
-    fn parses(&mut self, name: &[u8], statement: &Arc<PreparedStatement>, place: Place) {
+    fn parses(&mut self, name: &[u8], statement: &Arc<PreparedStatement>, place: StatementSlot) {
         let change = Change { name: name.to_vec(), to: Some(Arc::clone(statement)) };
         self.client.names.sent(&change, self.group.number());
         self.alters(statement.id());
@@ -231,7 +231,7 @@ impl Relay {
         if !server.prepared.is_unnamed(statement.id()) {
             let before = server.prepared.set_unnamed(Some(statement.id()));
             self.send_parse(b"", &self.sent_body(&statement), output);
-            self.prepares(&statement, Place::Unnamed { before });
+            self.prepares(&statement, StatementSlot::Unnamed { before });
         }
         (Vec::new(), Some(statement))
     }
@@ -262,7 +262,7 @@ impl Relay {
         }
         self.make_room(statement.id(), server, output);
         self.send_parse(statement.name(), &self.sent_body(&statement), output);
-        self.prepares(&statement, Place::Named);
+        self.prepares(&statement, StatementSlot::Named);
         statement
     }
 
@@ -272,7 +272,7 @@ impl Relay {
     }
 
     /// A Parse that the client has not sent was sent.
-    pub(super) fn prepares(&mut self, statement: &PreparedStatement, place: Place) {
+    pub(super) fn prepares(&mut self, statement: &PreparedStatement, place: StatementSlot) {
         self.counters.prepared_again += 1;
         self.alters(statement.id());
         self.expect(Expected::Parse { statement: statement.id(), place, change: None });

@@ -22,7 +22,7 @@ pub struct ServerState {
     /// The plans that it keeps.
     pub plans: Plans,
     /// A Query has come after messages without a Sync, and nothing has ended their transaction for certain: since version 18
-    /// the server says that none is open, after a Sync that has nothing else before it, though it is.
+    /// the server reports that none is open, after a Sync that has nothing else before it, though it is.
     pub(super) is_unfinished: bool,
     /// The transaction has changed what texts mean.
     pub(super) changed: bool,

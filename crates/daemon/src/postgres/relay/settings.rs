@@ -40,7 +40,7 @@ fn deciding_meaning() -> impl Iterator<Item = &'static str> {
 pub struct Settings {
     /// Their values; those of clients that have changed nothing are in memory once.
     pub(super) values: Arc<BTreeMap<String, String>>,
-    /// As they were when the client was welcomed.
+    /// As they were in the startup replies of the client.
     first: Arc<BTreeMap<String, String>>,
     /// The values of [`deciding_meaning`], and of what is planned with.
     meaning: Arc<str>,

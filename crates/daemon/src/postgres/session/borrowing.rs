@@ -109,7 +109,7 @@ impl ClientSession {
                 found = &mut needed => return Ok(Ok(found)),
                 moved = client.stream.exchange(&mut client.buffers, reads), if !self.is_gone => {
                     if let Ok(Progress::Eof) | Err(_) = moved {
-                        if !self.relay.ends_in_goodbye(&client.buffers.read_buffer) {
+                        if !self.relay.ends_in_terminate(&client.buffers.read_buffer) {
                             return Ok(Err(Borrowed::ClientLeft));
                         }
                         self.is_gone = true;
