@@ -84,3 +84,23 @@ def test_a_cursor_shows_its_result(place: Database) -> None:
         assert repr(cursor).lower().endswith(": a, b]>")
         cursor.close()
         assert repr(cursor).endswith("Cursor [closed]>")
+
+
+def test_a_cursor_moves_within_its_rows_and_not_within_those_that_it_has_handed_over(place: Database) -> None:
+    with place.connect(autocommit=True) as conn:
+        cursor = conn.execute(selects(place, 7))
+        assert cursor.fetchmany(5) == [(7,)]
+        cursor.scroll(0, "absolute")
+        assert (cursor.fetchone(), cursor.rownumber) == ((7,), 1)
+        cursor = conn.execute(selects(place, 7))
+        rows = cursor.fetchall()
+        assert cursor.rownumber == 1
+        with pytest.raises(errors.ProgrammingError, match="fetchall"):
+            cursor.scroll(0, "absolute")
+        assert cursor.fetchone() is None
+        assert cursor.fetchmany(2) == []
+        for _ in range(2):
+            more = cursor.fetchall()
+            assert more == []
+            more.append((8,))
+        assert (cursor.rownumber, rows) == (1, [(7,)])

@@ -82,3 +82,23 @@ async def test_a_cursor_shows_its_result(place: Database) -> None:
         assert repr(cursor).lower().endswith(": a, b]>")
         await cursor.close()
         assert repr(cursor).endswith("Cursor [closed]>")
+
+
+async def test_a_cursor_moves_within_its_rows_and_not_within_those_that_it_has_handed_over(place: Database) -> None:
+    async with await place.aconnect(autocommit=True) as conn:
+        cursor = await conn.execute(selects(place, 7))
+        assert await cursor.fetchmany(5) == [(7,)]
+        await cursor.scroll(0, "absolute")
+        assert (await cursor.fetchone(), cursor.rownumber) == ((7,), 1)
+        cursor = await conn.execute(selects(place, 7))
+        rows = await cursor.fetchall()
+        assert cursor.rownumber == 1
+        with pytest.raises(errors.ProgrammingError, match="fetchall"):
+            await cursor.scroll(0, "absolute")
+        assert await cursor.fetchone() is None
+        assert await cursor.fetchmany(2) == []
+        for _ in range(2):
+            more = await cursor.fetchall()
+            assert more == []
+            more.append((8,))
+        assert (cursor.rownumber, rows) == (1, [(7,)])

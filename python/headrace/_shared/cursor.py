@@ -14,7 +14,7 @@ from .._native import Result
 from ..errors import DatabaseError, InterfaceError, NotSupportedError
 from ..types import ParameterRows
 from .arrow import Numeric, arrow_sink
-from .cursor_base import CursorBase, Params
+from .cursor_base import HANDED_OVER, CursorBase, Params
 from .limits import Limit
 from .modes import ScrollMode
 
@@ -327,7 +327,11 @@ class BlockingCursor(CursorBase[R]):
         if rows is None or self._position or self._make is not None:
             return self._all()
         # All of them, as they are: for a small result a call would take as long as what it does.
-        self._rows = []
+        if rows:
+            self._rows = HANDED_OVER
+            self._position = len(rows)
+        else:
+            self._rows = []
         return rows
 
     def __iter__(self) -> Iterator[R]:
@@ -369,7 +373,8 @@ class BlockingCursor(CursorBase[R]):
 
         Raises:
             IndexError: the position is outside of the result; the cursor is not moved.
-            ProgrammingError: the mode is not one of these, or there is no result with rows.
+            ProgrammingError: the mode is not one of these, there is no result with rows, or ``fetchall()`` has
+                returned them.
             InterfaceError: the cursor is closed.
             DatabaseError: a pipelined statement failed.
             TimeoutError: a pipelined statement was cancelled after ``timeout`` seconds.

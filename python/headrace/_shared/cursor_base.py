@@ -49,6 +49,8 @@ def columns_of(result: Result) -> Any:
 
 _NAMES_SHOWN: Final = 10
 """Columns that the repr of a cursor names."""
+HANDED_OVER: Final[list[Any]] = []
+"""In place of rows that ``fetchall()`` has returned, and whose list is the program's."""
 
 
 class CursorBase(Generic[R]):
@@ -225,13 +227,12 @@ class CursorBase(Generic[R]):
         if rows is None:
             rows = self._buffer()
         at = self._position
-        self._position = len(rows)
+        self._position = max(at, len(rows))
         if at:
             rows = rows[at:]
         elif self._make is None:
             # The list is returned itself; the cursor keeps no second one.
-            self._rows = []
-            self._position = 0
+            self._rows = HANDED_OVER if rows else []
             return rows
         return rows if self._make is None else list(map(self._make, rows))
 
@@ -331,6 +332,11 @@ class CursorBase(Generic[R]):
         if mode not in ("relative", "absolute"):
             raise ProgrammingError(f"scroll mode {mode!r} is neither 'relative' nor 'absolute'")
         value = checked_whole(value, "the number of rows")
+        if rows is HANDED_OVER:
+            raise ProgrammingError(
+                "fetchall() has returned the rows themselves, and the cursor keeps none of them to move to: scroll "
+                "within the list, or read with fetchmany() or fetchone()"
+            )
         target = self._position + value if mode == "relative" else value
         if not 0 <= target <= len(rows):
             raise IndexError("scroll leaves the result")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from ... import defaults
 from ..._native import Result
 from ..._shared.arrow import Numeric, arrow_sink
-from ..._shared.cursor_base import CursorBase, Params
+from ..._shared.cursor_base import HANDED_OVER, CursorBase, Params
 from ..._shared.limits import Limit
 from ..._shared.modes import ScrollMode
 from ...errors import DatabaseError, InterfaceError, NotSupportedError
@@ -342,7 +342,11 @@ class LoopCursor(CursorBase[R]):
         if rows is None or self._position or self._make is not None:
             return self._all()
         # All of them, as they are: for a small result a call would take as long as what it does.
-        self._rows = []
+        if rows:
+            self._rows = HANDED_OVER
+            self._position = len(rows)
+        else:
+            self._rows = []
         return rows
 
     def __aiter__(self) -> AsyncIterator[R]:
@@ -384,7 +388,8 @@ class LoopCursor(CursorBase[R]):
 
         Raises:
             IndexError: the position is outside of the result; the cursor is not moved.
-            ProgrammingError: the mode is not one of these, or there is no result with rows.
+            ProgrammingError: the mode is not one of these, there is no result with rows, or ``fetchall()`` has
+                returned them.
             InterfaceError: the cursor is closed.
             DatabaseError: a pipelined statement failed.
             TimeoutError: a pipelined statement was cancelled after ``timeout`` seconds.
