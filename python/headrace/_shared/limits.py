@@ -87,4 +87,7 @@ def unanswered_end() -> str:
 def overdue(limit: Limit) -> TimeoutError:
     """The error of a call whose time is up."""
     seconds = limit.seconds if isinstance(limit, Until) else limit
-    return TimeoutError(f"the statement took longer than {seconds} s and was cancelled")
+    return TimeoutError(
+        f"the statement took longer than {seconds} s and was cancelled; outside of a transaction it may have been "
+        "executed all the same"
+    )
