@@ -10,6 +10,8 @@ LARGEST_LIMIT: Final = 2**62
 """Rows that no result has: an offset needs a limit beside it, and their sum is a BIGINT."""
 LONGEST_NAME: Final = 254
 """Bytes of the longest name of a table, column or index."""
+MOST_WHENS: Final = 390
+"""Of a CASE, so that the server still evaluates it with what is around it: each is within the one before, 400 deep."""
 _UNIQUE: Final = 0
 _REVERSE_UNIQUE: Final = 2
 """``TYPE`` of SCHEMA_INFO's constraints; 1 and 3 are indexes that are not unique."""

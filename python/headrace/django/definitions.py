@@ -46,7 +46,9 @@ class ModifyingSchemaEditor(BaseDatabaseSchemaEditor):
         declared = new_field.db_parameters(connection=self.connection)["type"]
         return self._modified(new_field.column, self._with_rest(new_field, declared, new_field.null))
 
+    def _is_constraint(self, field: Any) -> bool:
+        return bool(field.remote_field) and getattr(field, "db_constraint", False)
+
     def _field_should_be_indexed(self, model: Any, field: Any) -> bool:
         # A foreign key has an index.
-        is_key = bool(field.remote_field) and getattr(field, "db_constraint", False)
-        return not is_key and bool(super()._field_should_be_indexed(model, field))
+        return not self._is_constraint(field) and bool(super()._field_should_be_indexed(model, field))

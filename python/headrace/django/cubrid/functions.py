@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from django.core.exceptions import FieldError
-from django.db.models.expressions import DurationExpression
+from django.db.models.expressions import DurationExpression, OrderBy
 from django.db.models.fields.json import HasKeyLookup, KeyTransform
 
 from ..expressions import written
@@ -48,7 +48,16 @@ def _duration(self: Any, compiler: Any, connection: Any) -> tuple[str, Any]:
     return f"({connection.ops.combine_expression(self.connector, parts)})", values
 
 
+def _has_key(self: Any, compiler: Any, connection: Any) -> tuple[str, Any]:
+    """A path into JSON that is there. The function gives a number, which is no condition."""
+    found: tuple[str, Any] = self.as_sql(compiler, connection, template="JSON_CONTAINS_PATH(%s, 'one', %s) = 1")
+    return found
+
+
 def install() -> None:
     """Lets these expressions be written for CUBRID, whose functions for JSON have MySQL's names."""
-    of_mysql: Any = (KeyTransform, HasKeyLookup)
-    written("cubrid", {DurationExpression: _duration, **{kind: kind.as_mysql for kind in of_mysql}})
+    of_mysql: Any = KeyTransform
+    # EXISTS is no value that rows are ordered by.
+    of_oracle: Any = OrderBy
+    own = {DurationExpression: _duration, HasKeyLookup: _has_key}
+    written("cubrid", {**own, of_mysql: of_mysql.as_mysql, of_oracle: of_oracle.as_oracle})

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 from django import conf
 from django.db.backends.utils import split_tzname_delta
 
-from ...cubrid.catalog import LARGEST_LIMIT, LONGEST_NAME
+from ...cubrid.catalog import LARGEST_LIMIT, LONGEST_NAME, MOST_WHENS
 from ..flushing import flushed
 from ..operations import ZonelessOperations
 
@@ -68,6 +68,11 @@ class DatabaseOperations(ZonelessOperations):
     def random_function_sql(self) -> str:
         """Returns a number from 0 to 1."""
         return "DRANDOM()"
+
+    def bulk_batch_size(self, fields: Any, objs: Any) -> int:
+        """Returns how many rows are written at a time. Those of bulk_update(), with the key twice, are a CASE."""
+        is_update = len(fields) > 1 and fields[0] is fields[1]
+        return min(len(objs), MOST_WHENS) if is_update else len(objs)
 
     def bulk_insert_sql(self, fields: Any, placeholder_rows: Any) -> str:
         """Returns the rows of an INSERT."""

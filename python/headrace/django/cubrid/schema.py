@@ -43,6 +43,30 @@ class DatabaseSchemaEditor(ModifyingSchemaEditor):
             return f"TIME'{value.isoformat('seconds')}'"
         return super().quote_value(value)
 
+    def _alter_column_default_sql(self, model: Any, old_field: Any, new_field: Any, drop: bool = False) -> Any:
+        changed, params = super()._alter_column_default_sql(model, old_field, new_field, drop)
+        if drop and not new_field.null:
+            # It keeps its default in a MODIFY, and must not get the default NULL.
+            column, declared = self.quote_name(new_field.column), new_field.db_parameters(self.connection)["type"]
+            comment = self._comment_sql(new_field.db_comment) if new_field.db_comment else ""
+            nullable, strict = (f"MODIFY COLUMN {column} {declared} {null}{comment}" for null in ("NULL", "NOT NULL"))
+            changed = f"{nullable}, {changed}, {strict}"
+        return changed, params
+
+    def _is_constraint(self, field: Any) -> bool:
+        # A constraint refers to a primary key, and to no column that is merely unique.
+        return super()._is_constraint(field) and field.target_field.primary_key
+
+    def _create_fk_sql(self, model: Any, field: Any, suffix: str) -> Any:
+        statement = super()._create_fk_sql(model, field, suffix)
+        if not self._is_constraint(field):
+            statement.template = ""
+        return statement
+
+    def execute(self, sql: Any, params: Any = ()) -> None:
+        if str(sql):
+            super().execute(sql, params)
+
     def _comment_sql(self, comment: str) -> str:
         return f" COMMENT {super()._comment_sql(comment)}"
 
@@ -58,7 +82,25 @@ class DatabaseSchemaEditor(ModifyingSchemaEditor):
         )
         if "AUTO_INCREMENT" in new_type and not self.collect_sql:
             after = [*after, (_NextNumber(self.connection.ops, model._meta.db_table, new_field.column), [])]
+        if old_field.db_comment and not new_field.db_comment:
+            # A MODIFY without a comment keeps it.
+            changed = f"{changed[0]} COMMENT ''", changed[1]
         return changed, after
+
+    def _alter_column_null_sql(self, model: Any, old_field: Any, new_field: Any) -> tuple[str, list[Any]]:
+        changed, params = super()._alter_column_null_sql(model, old_field, new_field)
+        # A MODIFY without NULL keeps NOT NULL, and one with it is refused where NULL is allowed.
+        return (f"{changed} NULL" if new_field.null and not old_field.null else changed), params
+
+    def remove_field(self, model: Any, field: Any) -> None:
+        """Removes a column, and the primary key before it: the column of one cannot be dropped."""
+        table = model._meta.db_table
+        if field.primary_key and not self.collect_sql:
+            with self.connection.cursor() as cursor:
+                key = self.connection.introspection.get_primary_key_columns(cursor, table)
+            if key == [field.column]:
+                self.execute(self.sql_delete_pk % {"table": self.quote_name(table)})
+        super().remove_field(model, field)
 
 
 class _NextNumber:
