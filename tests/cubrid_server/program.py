@@ -17,7 +17,20 @@ from typing import Any
 import pycubrid
 from pycubrid import Multiset, Sequence, Set
 
-from .statements import CHANGES, CLEANUP, ERRORS, EXPRESSIONS, QUERIES, REFUSED, SETUP, TYPES
+from .statements import (
+    CHANGES,
+    CLEANUP,
+    COMPARED,
+    COMPARED_ROWS,
+    COMPARISONS,
+    DJANGO,
+    ERRORS,
+    EXPRESSIONS,
+    QUERIES,
+    REFUSED,
+    SETUP,
+    TYPES,
+)
 
 MASKS = (
     (re.compile(r"\((B\+tree|CLASS_OID|OID): [^)]*\)"), r"(\1)"),
@@ -164,6 +177,28 @@ class Program:
             yield self.run(statement)
             self.connection.rollback()
 
+    def comparisons(self) -> Iterator[str]:
+        """Columns beside literals of other types."""
+        self.cursor.execute(
+            "CREATE TABLE hr_t (n INT, dy DATE, ts TIMESTAMP, dt DATETIME, tm TIME, i INT, s VARCHAR(30))"
+        )
+        self.cursor.execute(f"INSERT INTO hr_t VALUES {', '.join(COMPARED_ROWS)}")
+        for column, literals in COMPARED.items():
+            for literal in literals:
+                for comparison in COMPARISONS:
+                    condition = comparison.format(c=column, l=literal)
+                    yield self.run(f"SELECT n FROM hr_t WHERE {condition} ORDER BY n", condition)
+        self.connection.rollback()
+
+    def definitions(self) -> Iterator[str]:
+        """What an ORM writes, and what a genuine server refuses of it."""
+        for sql in DJANGO.strip().split("\n"):
+            self.cursor.execute("SAVEPOINT one")
+            yield (line := self.run(sql))
+            if "Error -" in line:
+                self.cursor.execute("ROLLBACK TO SAVEPOINT one")
+        self.connection.rollback()
+
     def transactions(self) -> Iterator[str]:
         """Commit, rollback, savepoints and autocommit, seen by a second connection."""
         second = self.connect()
@@ -274,6 +309,8 @@ class Program:
             self.types,
             self.parameters_by_type,
             self.lists,
+            self.comparisons,
+            self.definitions,
             self.transactions,
             self.batches,
             self.pages,

@@ -460,3 +460,77 @@ SELECT 'unterminated
 ROLLBACK TO SAVEPOINT nothing
 SELECT ?
 """
+
+COMPARED = {
+    "dy": (
+        "datetime'2024-02-29 10:11:12.123'",
+        "datetime'2024-02-29 00:00:00.000'",
+        "date'2024-02-29'",
+        "time'10:11:12'",
+    ),
+    "ts": ("datetime'2024-02-29 10:11:12.123'", "timestamp'2024-02-29 10:11:12'", "date'2024-02-29'"),
+    "dt": ("timestamp'2024-02-29 10:11:12'", "date'2024-02-28'", "time'10:11:12'"),
+    "tm": ("time'10:11:12'", "datetime'2024-02-29 10:11:12.123'", "date'2024-02-29'"),
+    "i": ("4", "3.5", "3.5e0", "'4'", "'3.5'"),
+    "s": ("'4'", "'x'"),
+}
+"""Columns of the table HR_T, and literals that they are compared with."""
+
+COMPARED_ROWS = (
+    "(1, date'2024-02-29', timestamp'2024-02-29 10:11:12', datetime'2024-02-29 10:11:12.123', time'10:11:12', 3, 'x')",
+    "(2, date'2024-02-28', timestamp'2024-02-28 00:00:00', datetime'2024-02-28 00:00:00.000', time'00:00:00', 4, '4')",
+    "(3, date'2024-03-01', timestamp'2024-03-01 00:00:00', datetime'2024-03-01 00:00:00.000', time'12:00:00', 10, 'y')",
+)
+"""Its rows."""
+
+COMPARISONS = (
+    "{c} = {l}", "{c} <> {l}", "{c} < {l}", "{c} >= {l}", "{l} = {c}", "{l} > {c}", "{c} in ({l})", "{c} not in ({l})",
+    "{c} in ({l}, {l})", "{c} not in ({l}, {l})", "{c} between {l} and {l}", "{c} not between {l} and {l}",
+)  # fmt: skip
+"""How: in what stands alone the literal gets the column's type, in a list and in NOT BETWEEN it keeps its own."""
+
+DJANGO = """
+SELECT k FROM hr_u WHERE 1
+SELECT k FROM hr_u WHERE k
+SELECT k FROM hr_u WHERE LENGTH(v)
+SELECT k FROM hr_u WHERE NOT k
+SELECT k FROM hr_u WHERE k = 1 AND k
+SELECT k FROM hr_u WHERE k = 1 AND (LENGTH(v) OR k = 1)
+SELECT k FROM hr_u WHERE (SELECT 1)
+SELECT k FROM hr_u WHERE CASE WHEN k = 1 THEN 1 ELSE 0 END
+SELECT k FROM hr_u WHERE TRUE
+SELECT k FROM hr_u WHERE (k = 1) = 1
+SELECT CASE WHEN k THEN 1 ELSE 0 END FROM hr_u
+SELECT IF(k, 1, 0) FROM hr_u
+SELECT k FROM hr_u GROUP BY k HAVING k
+SELECT a.k FROM hr_u a JOIN hr_u b ON a.k
+UPDATE hr_u SET v = v WHERE k
+DELETE FROM hr_u WHERE k
+SELECT EXISTS (SELECT 1 FROM hr_u)
+SELECT NOT EXISTS (SELECT 1 FROM hr_u)
+SELECT k FROM hr_u ORDER BY EXISTS (SELECT 1 FROM hr_u)
+SELECT k FROM hr_u ORDER BY NOT k = 1
+SELECT k FROM hr_u ORDER BY CASE WHEN EXISTS (SELECT 1 FROM hr_u) THEN 1 ELSE 0 END, k
+SELECT -11 >> 1, -1 >> 63, 1 << 64, 1 >> 64, 1 << -1, -5 << 1, 5 >> 1, -5 & 3
+CREATE TABLE hr_d (k INT PRIMARY KEY, a INT NOT NULL DEFAULT 5, b INT DEFAULT 3)
+ALTER TABLE hr_d ALTER COLUMN a SET DEFAULT NULL
+ALTER TABLE hr_d ALTER COLUMN b SET DEFAULT NULL
+ALTER TABLE hr_d ALTER COLUMN k SET DEFAULT NULL
+ALTER TABLE hr_d MODIFY COLUMN a INT NOT NULL DEFAULT NULL
+ALTER TABLE hr_d ADD COLUMN c INT NOT NULL DEFAULT NULL
+ALTER TABLE hr_d MODIFY COLUMN a INT NULL, ALTER COLUMN a SET DEFAULT NULL, MODIFY COLUMN a INT NOT NULL
+SELECT attr_name, default_value FROM db_attribute WHERE class_name = 'hr_d' ORDER BY attr_name
+CREATE TABLE hr_e (a INT NOT NULL DEFAULT NULL)
+CREATE TABLE hr_e (a INT PRIMARY KEY DEFAULT NULL)
+CREATE TABLE hr_c (id INT PRIMARY KEY, u VARCHAR(20) UNIQUE, x INT, y INT, CONSTRAINT u_xy UNIQUE (x, y))
+CREATE TABLE hr_e (a VARCHAR(20), FOREIGN KEY (a) REFERENCES hr_c (u))
+CREATE TABLE hr_e (a VARCHAR(20), CONSTRAINT named FOREIGN KEY (a) REFERENCES hr_c (u))
+CREATE TABLE hr_e (a INT, b INT, c VARCHAR(20))
+ALTER TABLE hr_e ADD CONSTRAINT named FOREIGN KEY (c) REFERENCES hr_c (u)
+ALTER TABLE hr_e ADD CONSTRAINT named FOREIGN KEY (a, b) REFERENCES hr_c (x, y)
+ALTER TABLE hr_e ADD CONSTRAINT named FOREIGN KEY (a) REFERENCES hr_c (nosuch)
+ALTER TABLE hr_e ADD CONSTRAINT named FOREIGN KEY (a) REFERENCES nosuch (a)
+ALTER TABLE hr_e ADD CONSTRAINT named FOREIGN KEY (a) REFERENCES hr_u (k)
+ALTER TABLE hr_e ADD CONSTRAINT named FOREIGN KEY (a) REFERENCES hr_c (id)
+"""
+"""What Django writes, or would write for other databases. A refused one is rolled back to its beginning."""

@@ -228,8 +228,30 @@ def _(t: Trial) -> None:
     t.table("d date")
     t.conn.execute("insert into said values (date'2024-02-29')")
     literal = "datetime'2024-02-29 13:14:15'"
-    for condition, found in ((f"d = {literal}", 1), (f"d + 0 = {literal}", 0)):
+    for condition, found in (
+        (f"d = {literal}", 1),
+        (f"d + 0 = {literal}", 0),
+        (f"d between {literal} and {literal}", 1),
+    ):
         assert t.value(f"select count(*) from said where {condition}") == found, condition
+
+
+@says(
+    CUBRID, "and in NOT BETWEEN does a literal keep its type", "In IN with several values and in IN with rows both keep"
+)
+def _(t: Trial) -> None:
+    t.table("d date, v varchar(9)")
+    t.conn.execute("insert into said values (date'2024-02-29', '5')")
+    literal = "datetime'2024-02-29 13:14:15'"
+    moment = dt.datetime(2024, 2, 29, 13, 14, 15)
+    for condition, values, found in (
+        (f"d not between {literal} and {literal}", (), 1), ("d not between ? and ?", (moment, moment), 0),
+        (f"d in ({literal})", (), 1), (f"d in ({literal}, {literal})", (), 0), ("d in (?, ?)", (moment, moment), 0),
+        ("(d, v) in ((?, '5'), (?, '6'))", (moment, moment), 0), ("v in (?, ?)", (5, 6), 1),
+    ):  # fmt: skip
+        assert t.value(f"select count(*) from said where {condition}", *values) == found, condition
+    t.conn.execute("update said set v = 'x'")
+    t.refuses(DataError, "select count(*) from said where v in (?, ?)", 5, 6)
 
 
 @says(CUBRID, "so it does for the arguments of NULLIF, GREATEST, LEAST, DATE_ADD, DATE_SUB, ASCII, HEX")

@@ -27,3 +27,5 @@ pub const NESTING: usize = 120;
 pub const OPERATORS: usize = 900;
 /// The longest string, as parameter 3 reports it.
 pub const STRING: i32 = 1_073_741_823;
+/// How deep the server evaluates expressions within others.
+pub const EVALUATED: usize = 400;

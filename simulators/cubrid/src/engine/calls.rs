@@ -380,6 +380,17 @@ pub fn register(connection: &Connection, state: &Arc<State>) -> Result<()> {
     connection.create_scalar_function("cub_arith", 4, pure, arithmetic)?;
     connection
         .create_scalar_function("cub_real", 1, pure, |context| Ok(f64::from_bits(context.get::<i64>(0)? as u64)))?;
+    connection.create_scalar_function("cub_shift", 3, pure, |context| {
+        let (number, count) = (context.get::<Option<i64>>(0)?, context.get::<Option<i64>>(1)?);
+        let (Some(number), Some(count)) = (number, count) else { return Ok(None) };
+        // The sign is a bit like others.
+        let (number, count) = (number as u64, u32::try_from(count).unwrap_or(u32::MAX));
+        let shifted = match context.get::<String>(2)?.as_str() {
+            "<<" => number.checked_shl(count),
+            _ => number.checked_shr(count),
+        };
+        Ok(Some(shifted.unwrap_or(0) as i64))
+    })?;
     connection.create_scalar_function("cub_compare", 2, pure, |context| {
         let both = decimal(context.get_raw(0)).zip(decimal(context.get_raw(1)));
         Ok(both.map(|(left, right)| left.compare(right) as i64))

@@ -240,6 +240,10 @@ impl CasSession {
                 }
             }
         }
+        for column in &mut table.columns {
+            let is_primary = is_primary(&others, &column.name);
+            without_null_default(column, is_primary)?;
+        }
         for key in foreign {
             let key = self.complete(key, &table, &others)?;
             table.keys.push(key);
@@ -274,19 +278,45 @@ impl CasSession {
         Ok(())
     }
 
-    /// A foreign key with the columns that it refers to.
+    /// A foreign key with the columns that it refers to: those of the primary key.
     fn complete(&self, mut key: Key, table: &Table, own: &[Key]) -> Result<Key> {
         let Some((parent, columns, ..)) = &mut key.references else { return Ok(key) };
-        let keys = if *parent == table.name { own.to_vec() } else { self.defined(parent)?.keys };
+        let is_own = *parent == table.name;
+        let (keys, known) = match is_own {
+            true => (own.to_vec(), Vec::new()),
+            false => {
+                let found = catalog::table(&self.connection, parent).ok_or_else(|| {
+                    let text = format!("The class 'dba.{parent}' referred by the foreign key does not exist.");
+                    Error::server(-918, text)
+                })?;
+                (found.keys, found.columns)
+            }
+        };
+        let primary = keys.iter().find(|key| key.kind == KeyKind::Primary);
+        if is_own && !columns.is_empty() {
+            // The server looks at the keys of other tables.
+            return Ok(key);
+        }
+        let primary = primary.ok_or_else(|| {
+            let text = format!("The class 'dba.{parent}' referred by the foreign key does not have the primary key.");
+            Error::server(-919, text)
+        })?;
         if columns.is_empty() {
-            let primary = keys.iter().find(|key| key.kind == KeyKind::Primary);
-            let primary = primary.ok_or_else(|| {
-                Error::server(
-                    -920,
-                    format!("The class '{parent}' referred by the foreign key does not have the primary key."),
-                )
-            })?;
             *columns = primary.columns.iter().map(|(name, _)| name.clone()).collect();
+        }
+        if let Some(name) = columns.iter().find(|name| !is_own && !known.iter().any(|column| column.name == **name)) {
+            return Err(Error::server(-239, format!("Attribute \"{name}\" was not found.")));
+        }
+        if columns.len() != primary.columns.len() {
+            let (own, name) = (&key.name, &primary.name);
+            let text = format!(
+                "The number of keys of the foreign key '{own}' is different from that of the primary key '{name}'."
+            );
+            return Err(Error::server(-927, text));
+        }
+        if let Some((name, _)) = primary.columns.iter().find(|(name, _)| !columns.contains(name)) {
+            let text = format!("The foreign key '{}' does not include the primary key member '{name}'.", key.name);
+            return Err(Error::server(-920, text));
         }
         Ok(key)
     }
@@ -408,7 +438,10 @@ impl CasSession {
                         let text = format!("The name \"{}\" has already been used as an attribute name.", column.name);
                         return Err(Error::server(-245, text));
                     }
-                    table.columns.push(column.clone());
+                    let mut column = column.clone();
+                    let is_primary = is_primary(keys, &column.name);
+                    without_null_default(&mut column, is_primary)?;
+                    table.columns.push(column);
                 }
                 let foreign = keys.iter().any(|key| key.kind == KeyKind::Foreign);
                 for key in keys.iter().filter(|key| key.kind == KeyKind::Foreign) {
@@ -470,7 +503,9 @@ impl CasSession {
             Alter::Change(old, new, keys) => {
                 let at = table.columns.iter().position(|column| column.name == *old).ok_or_else(|| missing(old))?;
                 let mut changed = (**new).clone();
-                if changed.default.is_none() {
+                let has_default = changed.default.is_some();
+                without_null_default(&mut changed, is_primary(&table.keys, old))?;
+                if !has_default {
                     changed.default.clone_from(&table.columns[at].default);
                 }
                 let before = std::mem::replace(&mut table.columns[at], changed);
@@ -505,6 +540,7 @@ impl CasSession {
                 let found =
                     table.columns.iter_mut().find(|known| known.name == *column).ok_or_else(|| missing(column))?;
                 found.default.clone_from(value);
+                without_null_default(found, is_primary(&table.keys, column))?;
             }
             Alter::AutoIncrement(start) => {
                 let step = table.columns.iter().find_map(|column| column.auto).map_or(1, |(_, step)| step);
@@ -533,6 +569,30 @@ impl CasSession {
         let value = if ty.is_number() { Expr::Integer("0".into()) } else { Expr::Text(String::new()) };
         Ok(self.alone(&value, Some(ty)).map_or_else(|_| "X''".into(), |(sql, _)| sql))
     }
+}
+
+/// True if a column is in the primary key.
+fn is_primary(keys: &[Key], column: &str) -> bool {
+    let mut primary = keys.iter().filter(|key| key.kind == KeyKind::Primary);
+    primary.any(|key| key.columns.iter().any(|(name, _)| name == column))
+}
+
+/// Takes the default NULL from a column, which is none; one that refuses NULL cannot have it.
+fn without_null_default(column: &mut Column, is_primary: bool) -> Result<()> {
+    if column.default != Some(Expr::Null) {
+        return Ok(());
+    }
+    let (code, constraint) = match is_primary {
+        true => (-1097, "PRIMARY KEY"),
+        false => (-1067, "NOT NULL"),
+    };
+    if is_primary || column.not_null {
+        let name = &column.name;
+        let text = format!("Column '{name}' cannot have a {constraint} constraint and a NULL default value.");
+        return Err(Error::server(code, text));
+    }
+    column.default = None;
+    Ok(())
 }
 
 fn conversion(from: &Column, to: &Column) -> String {

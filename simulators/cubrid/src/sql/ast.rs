@@ -9,6 +9,8 @@ pub enum Expr {
     Null,
     Default,
     Integer(String),
+    /// TRUE or FALSE.
+    Truth(bool),
     Decimal(String),
     Float(String),
     Text(String),

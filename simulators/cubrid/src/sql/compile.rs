@@ -151,6 +151,25 @@ pub struct Compiler<'a> {
     pub(super) views: usize,
 }
 
+/// True for what stands alone as a condition: a number does not.
+pub(super) fn is_condition(value: &Expr) -> bool {
+    match value {
+        Expr::Binary("and" | "or" | "xor", left, right) => is_condition(left) && is_condition(right),
+        Expr::Binary("=" | "<>" | "<" | "<=" | ">" | ">=" | "<=>", ..) => true,
+        Expr::Not(inner) => is_condition(inner),
+        Expr::Truth(_)
+        | Expr::IsNull(..)
+        | Expr::Between(..)
+        | Expr::In(..)
+        | Expr::InQuery(..)
+        | Expr::Quantified(..)
+        | Expr::Like(..)
+        | Expr::Exists(_)
+        | Expr::Contains(..) => true,
+        _ => false,
+    }
+}
+
 pub(super) fn truth_type() -> Type {
     Type::of(INT)
 }
@@ -311,6 +330,9 @@ impl<'a> Compiler<'a> {
 
     /// A condition.
     pub(super) fn truth(&mut self, value: &Expr) -> Result<String> {
+        if !is_condition(value) {
+            return Err(Error::syntax("before ' '\noperand must be logical expression. "));
+        }
         Ok(self.expression(value)?.sql)
     }
 

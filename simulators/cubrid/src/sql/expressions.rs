@@ -121,7 +121,16 @@ impl Parser<'_> {
         self.list(Self::order_item)
     }
 
+    /// Refuses what begins a condition where a value is needed.
+    fn refuse_condition(&mut self) -> Result<()> {
+        match (self.is("exists") && self.is_symbol_ahead(1, "(")) || self.is("not") {
+            true => Err(self.syntax("")),
+            false => Ok(()),
+        }
+    }
+
     fn order_item(&mut self) -> Result<Order> {
+        self.refuse_condition()?;
         let value = self.expression()?;
         let descending = self.accept("desc");
         if !descending {
@@ -201,6 +210,7 @@ impl Parser<'_> {
             return Ok((Expr::Star(Some(table)), None));
         }
         let start = self.at;
+        self.refuse_condition()?;
         let value = self.expression()?;
         if matches!(value, Expr::Not(_) | Expr::Binary("and" | "or" | "xor", ..)) {
             // A condition is no value here.
@@ -606,7 +616,7 @@ impl Parser<'_> {
             }
             "true" | "false" => {
                 self.at += 1;
-                return Ok(Expr::Integer(if word == "true" { "1" } else { "0" }.to_owned()));
+                return Ok(Expr::Truth(word == "true"));
             }
             "case" => return self.case(),
             "exists" if self.is_symbol_ahead(1, "(") => {

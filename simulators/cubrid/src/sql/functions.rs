@@ -36,6 +36,9 @@ impl Compiler<'_> {
         if let Some(done) = self.special(name, &call.arguments)? {
             return Ok(done);
         }
+        if let ("if", Some(test)) = (name, call.arguments.first()) {
+            self.truth(test)?;
+        }
         let mut arguments = Vec::new();
         for argument in &call.arguments {
             arguments.push(self.expression(argument)?);

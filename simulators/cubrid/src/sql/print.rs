@@ -27,6 +27,7 @@ pub fn expression(expr: &Expr) -> String {
     match expr {
         Expr::Null => "null".into(),
         Expr::Default => "default".into(),
+        Expr::Truth(truth) => u8::from(*truth).to_string(),
         Expr::Integer(text) | Expr::Decimal(text) | Expr::Float(text) => text.clone(),
         Expr::Text(text) => quoted(text),
         Expr::National(text) => format!("N{}", quoted(text)),

@@ -36,6 +36,10 @@ impl Compiler<'_> {
         Ok(match value {
             Expr::Null => literal_value(Value::Null, Type::unknown(), "null".into()),
             Expr::Default => return Err(Error::syntax("syntax error, unexpected DEFAULT ")),
+            Expr::Truth(truth) => {
+                let number = u8::from(*truth);
+                literal_value(Value::Integer(number.into()), Type::of(INT), number.to_string())
+            }
             Expr::Integer(text) => match text.parse::<i64>() {
                 Ok(number) if i32::try_from(number).is_ok() => {
                     literal_value(Value::Integer(number), Type::of(INT), text.clone())
@@ -101,8 +105,9 @@ impl Compiler<'_> {
             }
             Expr::Between(inner, not, low, high) => {
                 let (value, low, high) = (self.expression(inner)?, self.expression(low)?, self.expression(high)?);
-                let above = self.compare(">=", value.clone(), low)?;
-                let below = self.compare("<=", value, high)?;
+                let beside = if *not { Beside::NotBetween } else { Beside::Between };
+                let above = self.compare_beside(beside, ">=", value.clone(), low)?;
+                let below = self.compare_beside(beside, "<=", value, high)?;
                 let not = if *not { "NOT " } else { "" };
                 Typed::computed(format!("({not}({above} AND {below}))"), truth_type())
             }
@@ -230,6 +235,7 @@ impl Compiler<'_> {
                 Ok(Typed::computed(
                     match operator {
                         "^" => format!("(({left} | {right}) - ({left} & {right}))"),
+                        "<<" | ">>" => format!("cub_shift({left}, {right}, {})", literal(operator)),
                         _ => format!("({left} {operator} {right})"),
                     },
                     ty,
@@ -355,13 +361,18 @@ impl Compiler<'_> {
     }
 
     /// Two values compared, in SQLite's SQL.
-    pub(super) fn compare(&mut self, operator: &str, mut left: Typed, mut right: Typed) -> Result<String> {
+    pub(super) fn compare(&mut self, operator: &str, left: Typed, right: Typed) -> Result<String> {
+        self.compare_beside(Beside::Operator, operator, left, right)
+    }
+
+    /// Two values compared that stand beside an operator, or in a part of one.
+    fn compare_beside(&mut self, beside: Beside, operator: &str, mut left: Typed, mut right: Typed) -> Result<String> {
         use Family::*;
         let word = if operator == "<=>" { "IS" } else { operator };
         let unknown = |side: &Typed| side.ty.family() == Unknown;
         let is_parameter = |side: &Typed| matches!(side.form, Form::Parameter(_));
         // The other side says what a marker is compared with, whatever is bound to it; two markers are what is bound.
-        if is_parameter(&left) && is_parameter(&right) {
+        if (is_parameter(&left) && is_parameter(&right)) || beside == Beside::List {
             (left, right) = (late(left), late(right));
             self.open |= unknown(&left) || unknown(&right);
         } else {
@@ -384,6 +395,9 @@ impl Compiler<'_> {
             return Ok(format!("({} {word} {})", left.sql, right.sql));
         }
         let (l, r) = (left.ty.family(), right.ty.family());
+        if (l, r) == (Time, Time) && (left.ty.code == TIME) != (right.ty.code == TIME) {
+            return Err(not_comparable(beside, operator, &left.ty, &right.ty));
+        }
         let ty = match (l, r) {
             (Integer | Real, Integer | Real) => Type::of(DOUBLE),
             (Numeric, Numeric) => left.ty.clone(),
@@ -399,14 +413,16 @@ impl Compiler<'_> {
             }
             (Text, Integer | Numeric | Real) | (Integer | Numeric | Real, Text) => {
                 let number = if l == Text { right.ty.clone() } else { left.ty.clone() };
-                let literal_text = matches!((l, &left.form, &right.form), (Text, Form::Literal(..), _))
-                    || matches!((r, &left.form, &right.form), (Text, _, Form::Literal(..)));
-                if literal_text && number.family() == Integer { number } else { Type::of(DOUBLE) }
+                // The literal gets the type of the column beside these operators alone.
+                let literal_text = matches!((l, &left.form, &right.form), (Text, Form::Literal(..), Form::Column))
+                    || matches!((r, &left.form, &right.form), (Text, Form::Column, Form::Literal(..)));
+                let converts = beside == Beside::Operator && matches!(operator, "=" | "<" | "<=" | ">" | ">=");
+                if literal_text && converts && number.family() == Integer { number } else { Type::of(DOUBLE) }
             }
             (Time, Time) if left.ty.code == right.ty.code => left.ty.clone(),
             // A literal beside a column gets the column's type, as a marker does.
-            (Time, Time) if left.form == Form::Column && matches!(right.form, Form::Literal(..)) => left.ty.clone(),
-            (Time, Time) if right.form == Form::Column && matches!(left.form, Form::Literal(..)) => right.ty.clone(),
+            (Time, Time) if beside.types_literals() && is_beside_column(&right, &left) => left.ty.clone(),
+            (Time, Time) if beside.types_literals() && is_beside_column(&left, &right) => right.ty.clone(),
             (Text, Time) => right.ty.clone(),
             (Time, Text) => left.ty.clone(),
             _ => common(&left.ty, &right.ty),
@@ -431,7 +447,8 @@ impl Compiler<'_> {
                 let mut parts = Vec::new();
                 for (item, value) in items.iter().zip(values) {
                     let (left, right) = (self.expression(item)?, self.expression(value)?);
-                    parts.push(self.compare("=", left, right)?);
+                    let beside = if all.len() > 1 { Beside::List } else { Beside::Operator };
+                    parts.push(self.compare_beside(beside, "=", left, right)?);
                 }
                 tests.push(format!("({})", parts.join(" AND ")));
             }
@@ -445,10 +462,18 @@ impl Compiler<'_> {
             let sql = format!("({not}cub_member({}, {}))", left.sql, right.sql);
             return Ok(Typed::computed(sql, truth_type()));
         }
+        if let [only] = all {
+            let right = self.expression(only)?;
+            let operator = if not.is_empty() { "=" } else { "<>" };
+            return Ok(Typed::computed(self.compare(operator, left, right)?, truth_type()));
+        }
         let mut tests = Vec::new();
+        // Several values are a set, whose elements keep their types. With NULL among them it is none.
+        let is_set = !all.iter().any(|value| matches!(value, Expr::Null)) && !matches!(left.form, Form::Parameter(_));
         for value in all {
             let right = self.expression(value)?;
-            tests.push(self.compare("=", left.clone(), right)?);
+            let beside = if is_set { Beside::List } else { Beside::Operator };
+            tests.push(self.compare_beside(beside, "=", left.clone(), right)?);
         }
         Ok(Typed::computed(format!("({not}({}))", any_of(&tests)), truth_type()))
     }
@@ -486,6 +511,12 @@ impl Compiler<'_> {
     }
 
     fn case(&mut self, operand: Option<&Expr>, whens: &[(Expr, Expr)], otherwise: Option<&Expr>) -> Result<Typed> {
+        // Each WHEN is within the ELSE of the one before.
+        if whens.len() >= crate::limits::EVALUATED {
+            let level = crate::limits::EVALUATED;
+            let text = "The query has been rejected due to attempt to exceed the maximum allowed nesting level";
+            return Err(Error::server(-1137, format!("{text}({level}).")));
+        }
         let mut results = Vec::new();
         let mut tests = Vec::new();
         for (when, then) in whens {
@@ -587,6 +618,41 @@ impl Compiler<'_> {
         }
         self.coerce(value, to, Mode::Compare)
     }
+}
+
+/// What a comparison is part of. It says whether a value gets the type of the column that it is compared with.
+#[derive(Clone, Copy, PartialEq)]
+enum Beside {
+    /// One of the comparison operators, or IN with one value.
+    Operator,
+    Between,
+    NotBetween,
+    /// IN with several values.
+    List,
+}
+
+impl Beside {
+    /// True if a literal of a time gets the type of the column.
+    fn types_literals(self) -> bool {
+        matches!(self, Self::Operator | Self::Between)
+    }
+}
+
+/// True for a literal beside a column.
+fn is_beside_column(value: &Typed, other: &Typed) -> bool {
+    other.form == Form::Column && matches!(value.form, Form::Literal(..))
+}
+
+/// A TIME compared with a date.
+fn not_comparable(beside: Beside, operator: &str, left: &Type, right: &Type) -> Error {
+    let operator = match beside {
+        Beside::List => return Error::coerce(left.long_name(), right.long_name()),
+        Beside::Operator => operator,
+        Beside::Between => " between ",
+        Beside::NotBetween => " not between ",
+    };
+    let (left, right) = (left.long_name(), right.long_name());
+    Error::semantic(format!("before ' '\n'{operator}' operator is not defined on types {left} and {right}. "))
 }
 
 /// A marker as an operator has it whose type the server decides when it executes the statement: what is bound to it.
