@@ -144,7 +144,7 @@ impl InformixWire {
         let wire = slf.as_super().get();
         let mut state = wire.lock(py)?;
         wire.check_open(py, &state)?;
-        if let Io::Transport { transport } = &state.io {
+        if let Io::Transport { transport, .. } = &state.io {
             let transport = transport.clone_ref(py);
             let unsent = !state.connection.buffers.write_buffer.is_empty();
             drop(state);

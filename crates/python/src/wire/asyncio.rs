@@ -1,6 +1,6 @@
 //! A connection on an asyncio loop: the loop's own transport calls these methods as its protocol.
 
-use super::{Io, StateGuard, Wire, WireState};
+use super::{Io, StateGuard, Wire, WireState, straight};
 use crate::ffi;
 use crate::limits;
 use crate::resume::{self, WakeUp};
@@ -202,8 +202,8 @@ impl Wire {
                 Some(state) => state,
                 None => self.lock(py)?,
             };
-            let Io::Transport { transport } = &state.io else { return Ok(()) };
-            let transport = transport.clone_ref(py);
+            let Io::Transport { transport, send } = &state.io else { return Ok(()) };
+            let (transport, send) = (transport.clone_ref(py), send.as_ref().map(|send| send.clone_ref(py)));
             // Also while nothing can be written: the server may read on only when its own data is taken.
             self.process_input_due(py, &mut state);
             if let Some(change) = self.reading_changed(&state) {
@@ -249,8 +249,7 @@ impl Wire {
             // Nothing could be added to the bytes, and nobody waits until they are gone.
             let is_all = !is_filled && state.drained.is_none() && state.connection.buffers.tls().is_none();
             drop(state);
-            // The transport may call pause_writing from in here.
-            transport.call_method1(py, pyo3::intern!(py, "write"), (bytes,))?;
+            self.send_on(py, transport.bind(py), send.as_ref(), bytes)?;
             if is_all {
                 return Ok(());
             }
@@ -262,7 +261,7 @@ impl Wire {
     fn flush_for_loop(&self, py: Python<'_>) -> PyResult<()> {
         panic::catch_unwind(AssertUnwindSafe(|| self.flush(py))).unwrap_or_else(|panic| {
             if let Ok(state) = self.lock(py)
-                && let Io::Transport { transport } = &state.io
+                && let Io::Transport { transport, .. } = &state.io
             {
                 let transport = transport.clone_ref(py);
                 drop(state);
@@ -278,7 +277,7 @@ impl Wire {
             return Ok(());
         }
         let state = self.lock(py)?;
-        let Io::Transport { transport } = &state.io else { return Ok(()) };
+        let Io::Transport { transport, .. } = &state.io else { return Ok(()) };
         let transport = transport.clone_ref(py);
         drop(state);
         self.call_soon(py, transport.bind(py), pyo3::intern!(py, "flush"))
@@ -314,7 +313,7 @@ impl Wire {
         if self.exports.load(Ordering::Relaxed) == 0 {
             state.rest();
         }
-        let Io::Transport { transport } = &state.io else { return Ok(()) };
+        let Io::Transport { transport, .. } = &state.io else { return Ok(()) };
         let dead = state.connection.ended().is_some();
         if state.connection.is_redirected() {
             let transport = transport.clone_ref(py);
@@ -352,7 +351,7 @@ impl Wire {
             // Sends the TLS alert to the peer, as far as the transport sends it at once.
             let alert = buffers.take_outgoing().unwrap_or_default();
             self.die(py, &mut state, &fatal);
-            if let Io::Transport { transport } = &state.io {
+            if let Io::Transport { transport, .. } = &state.io {
                 let transport = transport.clone_ref(py);
                 drop(state);
                 transport.call_method1(py, pyo3::intern!(py, "write"), (PyBytes::new(py, &alert),))?;
@@ -426,13 +425,15 @@ impl Wire {
     fn connection_made(&self, py: Python<'_>, transport: Py<PyAny>) -> PyResult<()> {
         // Of the transport to a server that has named this one.
         self.paused.store(false, Ordering::Relaxed);
+        self.unsent.store(false, Ordering::Relaxed);
         self.full.store(false, Ordering::Relaxed);
         self.turn_over.store(false, Ordering::Relaxed);
         self.reconnecting.store(false, Ordering::Relaxed);
         let mut state = self.lock(py)?;
         state.connection.buffers.write_buffer.be_careful();
         state.connection.buffers.read_buffer.be_careful();
-        self.connected(py, &mut state, Io::Transport { transport });
+        let send = straight::send_of(py, transport.bind(py));
+        self.connected(py, &mut state, Io::Transport { transport, send });
         self.after_input(py, state, None)
     }
 
@@ -472,7 +473,7 @@ impl Wire {
         self.lose(py, &mut state, &Fatal::end_of_input());
         if self.opened.load(Ordering::Relaxed)
             && state.connection.is_redirected()
-            && let Io::Transport { transport } = std::mem::replace(&mut state.io, Io::None)
+            && let Io::Transport { transport, .. } = std::mem::replace(&mut state.io, Io::None)
         {
             // What becomes of the transport is not the session's any more.
             drop(state);
@@ -515,7 +516,7 @@ impl Wire {
     fn give_up(&self, py: Python<'_>, why: String) -> PyResult<()> {
         let mut state = self.lock(py)?;
         self.die(py, &mut state, &Fatal::new(FatalKind::NoAnswer, why));
-        let Io::Transport { transport } = &state.io else { return Ok(()) };
+        let Io::Transport { transport, .. } = &state.io else { return Ok(()) };
         let transport = transport.clone_ref(py);
         drop(state);
         transport.call_method0(py, "abort")?;

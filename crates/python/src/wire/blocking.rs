@@ -463,7 +463,7 @@ impl Wire {
         let state = self.lock(py)?;
         let transport = match &state.io {
             Io::Blocking(link) => return Ok(link.fd()),
-            Io::Transport { transport } => transport.clone_ref(py),
+            Io::Transport { transport, .. } => transport.clone_ref(py),
             Io::None => return Ok(-1),
         };
         drop(state);

@@ -31,8 +31,9 @@ impl Wire {
             Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
             Err(TryLockError::WouldBlock) => return Ok(()),
         };
-        if let Io::Transport { transport } = &state.io {
+        if let Io::Transport { transport, send } = &state.io {
             visit.call(transport)?;
+            visit.call(send)?;
         }
         for completion in state.ready.iter().chain(&state.notified).chain(&state.drained) {
             visit_completion(&visit, Some(completion))?;

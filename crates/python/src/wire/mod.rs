@@ -22,6 +22,7 @@ mod questions;
 pub(crate) mod requests;
 pub(crate) mod setup;
 mod states;
+mod straight;
 mod streams;
 
 pub use asyncio::ReadBufferView;
@@ -55,8 +56,8 @@ pub(crate) enum Io {
     None,
     /// A blocking socket.
     Blocking(Box<Link>),
-    /// An asyncio transport.
-    Transport { transport: Py<PyAny> },
+    /// An asyncio transport, and what sends on its socket: see [`straight`].
+    Transport { transport: Py<PyAny>, send: Option<Py<PyAny>> },
 }
 
 #[derive(Debug)]
@@ -146,6 +147,8 @@ pub struct Wire {
     exports: AtomicUsize,
     /// The transport takes nothing more for now.
     paused: AtomicBool,
+    /// Something was written to the transport, which it may not have sent yet.
+    unsent: AtomicBool,
     /// The transport was told not to read, as a response handler is full, or until the loop's next turn.
     full: AtomicBool,
     /// Nothing is read until the loop's next turn.

@@ -410,7 +410,7 @@ impl Wire {
         match io {
             Io::None => {}
             Io::Blocking(link) => py.detach(|| link.farewell(&goodbye)),
-            Io::Transport { transport } => {
+            Io::Transport { transport, .. } => {
                 let transport = transport.bind(py);
                 if !goodbye.is_empty() {
                     transport.call_method1("write", (pyo3::types::PyBytes::new(py, &goodbye),))?;

@@ -142,6 +142,7 @@ impl Wire {
             pauses_due: AtomicIsize::new(0),
             exports: AtomicUsize::new(0),
             paused: AtomicBool::new(false),
+            unsent: AtomicBool::new(false),
             full: AtomicBool::new(false),
             turn_over: AtomicBool::new(false),
             flush_due: AtomicBool::new(false),
