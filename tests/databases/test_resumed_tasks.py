@@ -469,7 +469,9 @@ def test_the_tasks_of_a_factory_may_be_pythons_own(any_db: Database, run: Run) -
             loop.set_task_factory(lambda loop, coroutine, **named: own(coroutine, loop=loop, **named))
             tasks = [asyncio.ensure_future(conn.fetchval(any_db.one)) for _ in range(3)]
             assert await asyncio.gather(*tasks) == [1] * 3
-            await asyncio.ensure_future(in_step(conn, any_db))
+            # From 3.14 on current_task(), and with it wait_for(), does not know of tasks that are written in Python.
+            if sys.version_info < (3, 14):
+                await asyncio.ensure_future(in_step(conn, any_db))
             loop.set_task_factory(None)
 
     run(pythons())

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
-from typing import Any, Final, NoReturn, TypeVar
+from types import SimpleNamespace
+from typing import Any, Final, NoReturn, Protocol, TypeVar
 
 from ..errors import InterfaceError
 from ..types import TransactionStatus
@@ -70,16 +71,29 @@ def lends(connection: C) -> Callable[[], C] | None:
     return lend
 
 
-# In is_dropped: the pool's entry, its argument, and that of getrefcount().
-_OWN_REFERENCES: Final = 3
+class _Lending(Protocol):
+    """A pool's entry: a connection, and what was lent for it."""
+
+    connection: Any
+    lent: Any
 
 
-def is_dropped(connection: object, lent: object) -> bool:
+def _references(entry: Any) -> int:
+    """How often is referred to what was lent. It is in no variable here: whether those count depends on the version of
+    Python."""
+    return sys.getrefcount(entry.lent)
+
+
+# Of an entry's alone, and of the call that counts.
+_OWN_REFERENCES: Final = _references(SimpleNamespace(lent=object()))
+
+
+def is_dropped(entry: _Lending) -> bool:
     """Returns true if only the pool has what was lent for a connection. Without the interpreter's lock references
     cannot be counted."""
-    if lent is None or lent is connection or not getattr(sys, "_is_gil_enabled", lambda: True)():
+    if entry.lent is None or entry.lent is entry.connection or not getattr(sys, "_is_gil_enabled", lambda: True)():
         return False
-    return sys.getrefcount(lent) <= _OWN_REFERENCES
+    return _references(entry) <= _OWN_REFERENCES
 
 
 def end_lease(connection: object) -> None:

@@ -441,7 +441,7 @@ class PoolCore(Generic[C, W]):
         """Closes connections whose borrowers have dropped them: by mistake, or because an interrupt came while they
         were lent or returned."""
         for entry in list(self._lent.values()):
-            if entry.reset_by is None and is_dropped(entry.connection, entry.lent):
+            if entry.reset_by is None and is_dropped(entry):
                 self._take_back(entry, now, "doubt")
 
     def _back(self, entry: _Entry[C], now: float) -> None:
