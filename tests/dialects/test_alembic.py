@@ -122,3 +122,31 @@ def test_a_changed_type_is_seen_and_altered(every_engines: Engines) -> None:
         assert every_engines.connected(alter) == []
     finally:
         every_engines.connected(before.drop_all)
+
+
+def test_null_is_allowed_again_and_a_default_is_dropped(every_engines: Engines) -> None:
+    books = metadata(every_engines.engine.dialect.name).tables[NAMES[1]]
+
+    def alter(connection: sa.Connection) -> Any:
+        sa.Table(
+            books.name,
+            sa.MetaData(),
+            sa.Column("id", sa.BigInteger, primary_key=True),
+            sa.Column("pages", sa.Integer, nullable=False, server_default="5"),
+            sa.Column("price", sa.Integer, server_default="6"),
+            sa.Column("title", sa.String(20), nullable=False),
+        ).create(connection)
+        op = Operations(context(connection))
+        known = {"existing_type": sa.Integer()}
+        op.alter_column(books.name, "pages", server_default=None, existing_nullable=False, **known)
+        op.alter_column(books.name, "price", server_default=None, existing_nullable=True, **known)
+        op.alter_column(books.name, "title", nullable=True, existing_nullable=False, existing_type=sa.String(20))
+        return [(one["nullable"], one["default"]) for one in sa.inspect(connection).get_columns(books.name)[1:]]
+
+    def dropped(connection: sa.Connection) -> None:
+        books.drop(connection, checkfirst=True)
+
+    try:
+        assert every_engines.connected(alter) == [(False, None), (True, None), (True, None)]
+    finally:
+        every_engines.connected(dropped)

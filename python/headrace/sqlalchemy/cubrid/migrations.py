@@ -12,6 +12,7 @@ from alembic.ddl.base import RenameTable, alter_table, format_column_name, forma
 from alembic.ddl.impl import DefaultImpl
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql import quoted_name
+from sqlalchemy.types import to_instance
 
 from .._migrations import ModifyColumn, ModifyingImpl, RenameColumn
 
@@ -27,6 +28,31 @@ class CubridImpl(ModifyingImpl):
         {"BIT VARYING", "VARBINARY", "BLOB", "BINARY"},
         {"SMALLINT", "BOOLEAN"},
     )
+
+    def alter_column(self, table_name: str, column_name: str, **keywords: Any) -> None:
+        """Alters a column. What a MODIFY keeps if it says nothing of it is said: NULL, and that there is no default."""
+        schema, nullable, existing = (keywords.get(name) for name in ("schema", "nullable", "existing_nullable"))
+        name, type_ = keywords.pop("name", None), keywords.get("type_")
+        type_ = to_instance(keywords.get("existing_type") if type_ is None else type_)
+        super().alter_column(table_name, column_name, **keywords)
+        stays = existing if nullable is None else nullable
+
+        def modified(null: str) -> str:
+            return f"MODIFY COLUMN {column} {self.dialect.type_compiler_instance.process(type_)} {null}"
+
+        column = self.dialect.identifier_preparer.quote(column_name)
+        drops_default = keywords.get("server_default", False) is None
+        steps = [f"ALTER COLUMN {column} SET DEFAULT NULL"] if drops_default else []
+        if drops_default and stays is False:
+            # A column that is NOT NULL cannot have the default NULL.
+            steps = [modified("NULL"), *steps, modified("NOT NULL")]
+        elif nullable and not existing:
+            steps.append(modified("NULL"))
+        if steps:
+            table = alter_table(self.dialect.ddl_compiler(self.dialect, None), table_name, schema)  # type: ignore[arg-type]
+            self._exec(f"{table} {', '.join(steps)}")
+        if name is not None:
+            super().alter_column(table_name, column_name, name=name, schema=schema)
 
 
 @compiles(RenameTable, "cubrid")
