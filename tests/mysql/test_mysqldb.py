@@ -63,6 +63,27 @@ def test_bytes_that_are_no_text_are_a_string(connection: Any, value: bytes, plac
     assert cursor.fetchone() == (4,)
 
 
+@pytest.mark.parametrize("mode", ["", "NO_BACKSLASH_ESCAPES"])
+def test_the_mode_of_a_routine_does_not_change_how_text_is_escaped(my_server: Served, mode: str) -> None:
+    routines = {
+        "procedure": ("without_escapes() set sql_mode = 'NO_BACKSLASH_ESCAPES'", "call without_escapes()"),
+        "function": ("with_escapes() returns int no sql begin set sql_mode = ''; return 1; end", "do with_escapes()"),
+    }
+    with mysqldb.connect(**my_server.where, database="test") as conn, conn.cursor() as cursor:
+        for kind, (body, _) in routines.items():
+            cursor.execute(f"drop {kind} if exists {body.partition('(')[0]}")
+            cursor.execute(f"create {kind} {body}")
+        conn.set_sql_mode(mode)
+        for _, call in routines.values():
+            for text in ("a\\", "\\' or 1=1 -- ", '"'):
+                cursor.execute("select @@sql_mode, %s", (text,))
+                assert cursor.fetchall() == ((mode, text),)
+                cursor.execute(call)
+        cursor.execute("set sql_mode = ''")
+        cursor.execute("select %s", ("a\\",))
+        assert cursor.fetchall() == (("a\\",),)
+
+
 def test_a_later_statement_that_fails_does_not_hide_the_results_before_it(connection: Any) -> None:
     cursor = connection.cursor()
     cursor.execute("select 1; select 2, 'x'; select * from no_such_table; select 3")

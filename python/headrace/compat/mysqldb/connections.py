@@ -14,7 +14,7 @@ from ... import _native, errors, mysql
 from ..._shared.flows import ask
 from ..._shared.loading import NO_CONVERSIONS
 from . import _exceptions as exceptions
-from . import converters, cursors, infile
+from . import converters, cursors, infile, modes
 from .constants import CLIENT
 from .results import Result
 
@@ -61,6 +61,7 @@ class BaseConnection:
         self._current: _native.Result | None = None
         self._insert_id = 0
         self._has_failed = False
+        self._escapes = True
         self.converter: Mapping[Any, Any] = dict(converters.conversions if conv is None else conv)
         self.encoders: dict[Any, Any] = {key: value for key, value in self.converter.items() if isinstance(key, type)}
         self.use_unicode = use_unicode
@@ -94,6 +95,7 @@ class BaseConnection:
                 self.set_sql_mode(sql_mode)
             if autocommit is not None and not autocommit:
                 self.autocommit(False)
+            self._escapes = bool(self._session()["backslash_escapes"])
         except errors.Error as error:
             raise exceptions.translated(error, exceptions.CONNECTION_FAILED) from error
         self._open = True
@@ -190,16 +192,17 @@ class BaseConnection:
 
     def _execute(self, connection: mysql.Connection[Any], text: str) -> list[_native.Result]:
         core = connection._core
-        if core.options.local_infile:
-            escapes = bool(core.wire.session()["backslash_escapes"])
-            if (name := infile.file_name(text, backslash_escapes=escapes)) is not None:
-                with infile.open_file(name) as file:
-                    return infile.send(connection, text, file)
+        if core.options.local_infile and (name := infile.file_name(text, backslash_escapes=self._escapes)) is not None:
+            with infile.open_file(name) as file:
+                return infile.send(connection, text, file)
         try:
             results: list[_native.Result] = connection._wait(core.wire.query(text), None)
         except BaseException as error:
             core.withdraw(error)
             raise
+        finally:
+            if modes.may_change(text) and not connection.closed:
+                self._escapes = bool(core.wire.session()["backslash_escapes"])
         return results
 
     def store_result(self) -> Result | None:
@@ -390,7 +393,9 @@ class BaseConnection:
 
     def escape_string(self, value: str | bytes | bytearray) -> bytes:
         """Text or bytes with what would end or change a string escaped, as this session's SQL mode requires."""
-        if not self._session()["backslash_escapes"]:
+        with self._busy():
+            escapes = self._escapes
+        if not escapes:
             return (str.encode(value) if isinstance(value, str) else bytes(value)).replace(b"'", b"''")
         return converters.escape_string(value)
 
