@@ -169,9 +169,22 @@ pub const INTERACTIVE_REQUESTS: u32 = 16;
 pub const TURN: usize = 32;
 /// How soon a cancel request is tried again that the server cannot take yet.
 pub const CANCEL_SOON: Duration = Duration::from_millis(20);
+/// Bytes of rows of one request that wait in the daemon until the client takes them.
+pub const FRONT_WAITING_BYTES: usize = 256 * 1024;
 /// The same for a portal that the client has not read to its end, while another statement is executed.
 pub const FRONT_HELD_BYTES: usize = 16 * 1024 * 1024;
 /// Bytes of rows from which on they are passed on before their result is complete.
 pub const FRONT_PASSED_ON_BYTES: usize = 16 * 1024;
+/// Bytes of a client's messages that are read ahead.
+pub const FRONT_READ_AHEAD_BYTES: usize = 128 * 1024;
 /// Requests of a client that may be in flight.
 pub const FRONT_IN_FLIGHT: usize = 512;
+/// Errors that are counted by SQLSTATE while a server connection is lent.
+pub const COUNTED_ERRORS: usize = 64;
+/// Settings of applications that a client may set by names of its own, if they are to follow it.
+pub const CUSTOM_SETTINGS: usize = 64;
+/// Bytes of the name and value of all settings of a client that follow it.
+pub const OWN_SETTINGS_BYTES: usize = 4096;
+/// Milliseconds of a timeout that a session may have while it is idle: the statements by which it is made another
+/// client's need less.
+pub const LEAST_IDLE_TIMEOUT: u64 = 100;

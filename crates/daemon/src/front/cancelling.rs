@@ -2,11 +2,11 @@
 
 use super::backend::Backend;
 use super::handler::Handler;
-use super::requests::{ROOM, plain};
+use super::requests::plain;
 use super::server::{Pool, Server};
 use super::session::FrontSession;
-use crate::limits::CANCEL_SOON;
 use crate::limits::{CANCEL_AGAIN, RESET_TIMEOUT};
+use crate::limits::{CANCEL_SOON, FRONT_WAITING_BYTES};
 use crate::lock;
 use headrace_connection::Connection;
 use headrace_core::Fatal;
@@ -67,7 +67,7 @@ async fn try_to_cancel<B: Backend>(server: &mut Server<B>, pool: &Pool<B>) -> Re
         CancelSent::Later => Ok(false),
         CancelSent::Statement(statement) => {
             let mut other = server.open_beside(pool).await?;
-            let (handler, slot) = Handler::new(Vec::new(), plain(), ROOM);
+            let (handler, slot) = Handler::new(Vec::new(), plain(), FRONT_WAITING_BYTES);
             other.connection.machine.submit(B::execute(statement.into(), Repeats::Once), handler);
             other.drive((), |_| lock(&slot).outcome.is_some()).await?;
             other.close(());

@@ -4,12 +4,12 @@ use super::backend::Backend;
 use super::cancelling::cancel_until;
 use super::portal::Portal;
 use super::replies::Failure;
-use super::requests::{READ_AHEAD, all, has_executed};
+use super::requests::{all, has_executed};
 use super::server::Lent;
 use super::session::FrontSession;
 use super::transactions::Block;
 use crate::config::PoolMode;
-use crate::limits::RESET_TIMEOUT;
+use crate::limits::{FRONT_READ_AHEAD_BYTES, RESET_TIMEOUT};
 use crate::registry::Activity;
 use crate::replies::{CANCELLED, Ended, SERVER_LOST};
 use crate::spare;
@@ -35,7 +35,7 @@ impl<B: Backend> FrontSession<'_, B> {
         tokio::pin!(lending);
         let lent = loop {
             let client = &mut *self.client;
-            let reads = client.buffers.read_buffer.unread().len() < READ_AHEAD;
+            let reads = client.buffers.read_buffer.unread().len() < FRONT_READ_AHEAD_BYTES;
             tokio::select! {
                 biased;
                 lent = &mut lending => break lent?,

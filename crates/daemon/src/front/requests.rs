@@ -15,9 +15,9 @@ use super::transactions::Block;
 use super::values::{Layout, Shape, Writer};
 use crate::client::is_full;
 use crate::leaving;
-use crate::limits::FRONT_HELD_BYTES;
-use crate::limits::FRONT_PASSED_ON_BYTES;
-use crate::limits::RESET_TIMEOUT;
+use crate::limits::{
+    FRONT_HELD_BYTES, FRONT_PASSED_ON_BYTES, FRONT_READ_AHEAD_BYTES, FRONT_WAITING_BYTES, RESET_TIMEOUT,
+};
 use crate::lock;
 use crate::postgres::relay::ends_in_terminate;
 use crate::replies::Ended;
@@ -31,11 +31,6 @@ use headrace_postgres::types::Format;
 use std::sync::Arc;
 use std::time::Instant;
 use tokio::time::timeout;
-
-/// Bytes of rows of one request that wait in the daemon until the client takes them.
-pub(super) const ROOM: usize = 256 * 1024;
-/// Bytes of a client's messages that are read ahead.
-pub(super) const READ_AHEAD: usize = 128 * 1024;
 
 /// The SQLSTATE of a text that the server cannot parse.
 const SYNTAX_ERROR: &str = "42601";
@@ -65,7 +60,7 @@ impl<E> Running<E> {
         plan.promised = promised.filter(|_| server.copy.is_none());
         plan.several = is_text;
         let shape = plan.shape;
-        let (handler, slot) = Handler::new(values, plan, ROOM);
+        let (handler, slot) = Handler::new(values, plan, FRONT_WAITING_BYTES);
         let repeats = if is_text { Repeats::Once } else { Repeats::Often };
         let id = client.connection.machine.submit(B::execute(server.sql.clone(), repeats), handler);
         // The simple protocol has no NoData.
@@ -132,7 +127,7 @@ impl<B: Backend> FrontSession<'_, B> {
         let client = &mut *self.client;
         // A message that is not complete is read to its end, if nothing else keeps it from being handled.
         let is_next = self.queue.is_empty() && watched.is_none() && has_room;
-        let reads = is_next || client.buffers.read_buffer.unread().len() < READ_AHEAD;
+        let reads = is_next || client.buffers.read_buffer.unread().len() < FRONT_READ_AHEAD_BYTES;
         let (Some(slot), Some(lent)) = (slot, &mut self.lent) else {
             if watched.is_none() && !self.queue.is_empty() {
                 return Err(server_lost(&Fatal::end_of_input()));
@@ -275,7 +270,7 @@ impl<B: Backend> FrontSession<'_, B> {
     /// Asks the server, and waits for its answer.
     async fn ask(&mut self, request: B::Request, plan: Plan) -> Result<(Shared<B::Error>, Option<Failure>), Ended> {
         self.settle().await?;
-        let (handler, slot) = Handler::new(Vec::new(), plan, ROOM);
+        let (handler, slot) = Handler::new(Vec::new(), plan, FRONT_WAITING_BYTES);
         if let Err(failure) = self.borrow().await? {
             return Ok((slot, Some(failure)));
         }
@@ -546,7 +541,7 @@ pub(super) async fn has_executed<B: Backend>(client: &mut Client<B>, verb: &Verb
 /// Executes requests; returns true if the server has executed all of them.
 pub(super) async fn all<B: Backend>(client: &mut Client<B>, requests: Vec<B::Request>) -> bool {
     for request in requests {
-        let (handler, slot) = Handler::new(Vec::new(), plain(), ROOM);
+        let (handler, slot) = Handler::new(Vec::new(), plain(), FRONT_WAITING_BYTES);
         client.connection.machine.submit(request, handler);
         if client.drive((), |_| lock(&slot).outcome.is_some()).await.is_err() {
             return false;

@@ -1,6 +1,7 @@
 //! The settings that the server does not report, and that follow their client nevertheless: the server is asked for them
 //! where a client may have set one, and a session is given them before it is lent.
 
+use crate::limits::{LEAST_IDLE_TIMEOUT, OWN_SETTINGS_BYTES};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The settings of a client, or of a session, that are not as the session was opened: names in lower case, and values.
@@ -34,13 +35,6 @@ const SEARCH_PATH: &str = "search_path";
 pub fn may_follow(name: &str) -> bool {
     name.is_empty() || name.contains('.') || FOLLOW.contains(&name)
 }
-
-/// Milliseconds of a timeout that a session may have while nobody uses it: the statements by which it is made another
-/// client's need less.
-const LEAST_TIMEOUT: u64 = 100;
-
-/// Bytes of the name and value of all settings of a client that follow.
-const MOST_BYTES: usize = 4096;
 
 /// What the answer to [`question`] is if the session has something that keeps it with its client.
 const KEPT: &str = "!";
@@ -81,7 +75,8 @@ pub fn found(answer: &str, custom: &BTreeSet<String>, reported: impl Fn(&str) ->
             continue;
         }
         let value = text(digits)?;
-        let is_short = name.ends_with("_timeout") && value.parse::<u64>().is_ok_and(|ms| ms > 0 && ms < LEAST_TIMEOUT);
+        let is_short =
+            name.ends_with("_timeout") && value.parse::<u64>().is_ok_and(|ms| ms > 0 && ms < LEAST_IDLE_TIMEOUT);
         // What is created there is the session's own.
         let is_temporary = name == SEARCH_PATH && value.to_ascii_lowercase().contains("pg_temp");
         if is_short || is_temporary || !is_custom && !FOLLOW.contains(&name.as_str()) {
@@ -93,7 +88,7 @@ pub fn found(answer: &str, custom: &BTreeSet<String>, reported: impl Fn(&str) ->
             own.insert(name, value);
         }
     }
-    (bytes <= MOST_BYTES).then_some(own)
+    (bytes <= OWN_SETTINGS_BYTES).then_some(own)
 }
 
 fn text(digits: &str) -> Option<String> {
@@ -181,7 +176,7 @@ mod tests {
             assert_eq!(found(&answer(pairs), &custom, reported), expected, "{pairs:?}");
         }
         assert_eq!(found(KEPT, &custom, reported), None);
-        assert_eq!(found(&answer(&[("app.tenant", &"x".repeat(MOST_BYTES))]), &custom, reported), None);
+        assert_eq!(found(&answer(&[("app.tenant", &"x".repeat(OWN_SETTINGS_BYTES))]), &custom, reported), None);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use super::names::Change;
 use super::portals::Portal;
 use super::spliced::Completed;
 use super::{Relay, ServerState, comparing, preparing};
+use crate::limits::COUNTED_ERRORS;
 use crate::postgres::description::Description;
 use headrace_core::{Fatal, TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::backend::{ServerError, command_complete, parameter_status, transaction_status};
@@ -21,9 +22,6 @@ const NO_SUCH_STATEMENT: &str = "26000";
 
 /// SQLSTATE of what the server itself does not expect: `internal_error`.
 const INTERNAL_ERROR: &str = "XX000";
-
-/// Errors that are counted by SQLSTATE while a server connection is lent.
-const ERRORS: usize = 64;
 
 /// Where a reply is not a matter of course, the functions return true if the client sees it.
 impl Relay {
@@ -325,7 +323,7 @@ impl Relay {
 
     /// The client is told of an error.
     pub(super) fn note_error(&mut self, error: &ServerError) {
-        if self.counters.errors.len() < ERRORS {
+        if self.counters.errors.len() < COUNTED_ERRORS {
             self.counters.errors.push(error.sqlstate().to_owned());
         }
         let severity = error.field(headrace_postgres::messages::tag::field::SEVERITY_UNTRANSLATED);

@@ -4,12 +4,10 @@
 //! transactions, when something was sent that may have ended it, or after a pause.
 
 use super::{Relay, ServerState, is_settable};
+use crate::limits::CUSTOM_SETTINGS;
 use crate::postgres::own_settings::{OwnSettings, found, question};
 use headrace_postgres::sql::{Facts, custom_settings, ends_something, is_setting, may_end};
 use std::collections::BTreeSet;
-
-/// Settings of applications that a client may set by names of its own, if they are to follow it.
-const CUSTOM: usize = 64;
 
 /// Why a client keeps its connection that has settings which another one is not to be given.
 const UNKNOWN_SETTINGS: &str = "settings that cannot follow it";
@@ -33,7 +31,7 @@ impl Relay {
         // Of all others it is known that they name no setting.
         if facts.effects.settings {
             match custom_settings(sql) {
-                Some(names) if pins.custom.len() + names.len() <= CUSTOM => pins.custom.extend(names),
+                Some(names) if pins.custom.len() + names.len() <= CUSTOM_SETTINGS => pins.custom.extend(names),
                 _ => pins.for_good = true,
             }
         }
