@@ -117,7 +117,7 @@ async fn ask(
         return answered(name, found);
     }
     let dbname = auth.dbname.as_deref().or(database.dbname.as_deref()).unwrap_or(name);
-    // Nobody's own functions and operators are to be found in the query.
+    // No user's own functions and operators are to be found in the query.
     let parameters = [
         ("user", auth.user.as_str()),
         ("database", dbname),

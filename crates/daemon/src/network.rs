@@ -83,7 +83,7 @@ impl Listeners {
 async fn accept(listener: TcpListener, hub: Arc<Hub>, served: Arc<Served>) {
     loop {
         match listener.accept().await {
-            Ok((stream, address)) => welcome(stream, address, &hub, &served),
+            Ok((stream, address)) => spawn_client(stream, address, &hub, &served),
             Err(error) => {
                 tracing::error!(%error, "a client cannot be accepted");
                 tokio::time::sleep(headrace_io::limits::TICK).await;
@@ -92,7 +92,7 @@ async fn accept(listener: TcpListener, hub: Arc<Hub>, served: Arc<Served>) {
     }
 }
 
-fn welcome(stream: TcpStream, address: SocketAddr, hub: &Arc<Hub>, served: &Arc<Served>) {
+fn spawn_client(stream: TcpStream, address: SocketAddr, hub: &Arc<Hub>, served: &Arc<Served>) {
     // A client whose machine was switched off is found out.
     let options = TcpOptions { keepalive: true, ..TcpOptions::default() };
     if let Ok(stream) = Stream::tuned(stream, &options) {

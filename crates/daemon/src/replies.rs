@@ -208,7 +208,7 @@ pub fn ask_password(out: &mut Vec<u8>) {
 }
 
 /// The messages that a client receives before its first ReadyForQuery.
-pub fn welcome(out: &mut Vec<u8>, parameters: &BTreeMap<String, String>, (process_id, secret): (i32, i32)) {
+pub fn startup(out: &mut Vec<u8>, parameters: &BTreeMap<String, String>, (process_id, secret): (i32, i32)) {
     message(out, backend::AUTHENTICATION, |out| out.extend_from_slice(&authentication::OK.to_be_bytes()));
     for (name, value) in parameters {
         message(out, backend::PARAMETER_STATUS, |out| {

@@ -74,7 +74,7 @@ const SETTINGS: [(&str, &str); 7] = [
 pub async fn serve(client: &mut Client, access: Access, hub: &Arc<Hub>, entered: &Entered<'_>) -> Result<(), Ended> {
     let parameters: BTreeMap<String, String> =
         SETTINGS.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-    replies::welcome(client.buffers.write_buffer.tail(), &parameters, entered.key());
+    replies::startup(client.buffers.write_buffer.tail(), &parameters, entered.key());
     let mut console = Console { client, access, hub, entered, is_skipping: false };
     console.run().await?;
     client.flush().await;

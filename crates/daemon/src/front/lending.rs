@@ -104,7 +104,7 @@ impl<B: Backend> FrontSession<'_, B> {
         }
     }
 
-    /// DISCARD ALL: the session is as good as new, or the next statement has another one.
+    /// DISCARD ALL: the session is as it was when it was opened, or the next statement has another one.
     pub(super) async fn discard(&mut self) -> Result<Result<(), Failure>, Ended> {
         self.settle().await?;
         if self.is_in_transaction() {

@@ -128,7 +128,7 @@ pub async fn serve<B: Backend>(
         is_gone: false,
     };
     session.pool.stats.logins.add(1);
-    session.welcome(settings, key);
+    session.send_startup(settings, key);
     let ended = session.run().await;
     Box::pin(session.leave()).await;
     if ended.is_ok() {
@@ -155,7 +155,7 @@ const REPORTED: [&str; 13] = [
 ];
 
 impl<B: Backend> FrontSession<'_, B> {
-    fn welcome(&mut self, settings: Vec<(String, String)>, key: (i32, i32)) {
+    fn send_startup(&mut self, settings: Vec<(String, String)>, key: (i32, i32)) {
         for (name, value) in settings {
             let name = name.to_ascii_lowercase();
             if self.setting(&name).is_some() && name != "client_encoding" {
@@ -165,7 +165,7 @@ impl<B: Backend> FrontSession<'_, B> {
         let parameters =
             REPORTED.iter().filter_map(|name| self.setting(name).map(|value| (shown(name).to_owned(), value)));
         let parameters: BTreeMap<String, String> = parameters.collect();
-        crate::replies::welcome(self.client.buffers.write_buffer.tail(), &parameters, key);
+        crate::replies::startup(self.client.buffers.write_buffer.tail(), &parameters, key);
         self.release();
     }
 

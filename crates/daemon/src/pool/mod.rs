@@ -262,7 +262,7 @@ impl<S: ServerConnection> Pool<S> {
         Ok(Waiting { pool: self, arrival })
     }
 
-    /// Takes a connection back that is as good as new.
+    /// Takes a connection back whose session is as it was when it was opened.
     pub fn take_back(&self, lent: Lent<S>, now: Instant) {
         let Lent { server, mut kept, since, _permit } = lent;
         self.stats.used.observe(now.saturating_duration_since(since));

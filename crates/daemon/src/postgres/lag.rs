@@ -3,8 +3,8 @@
 //! The time of the last transaction that a standby has replayed means little: a primary that does nothing looks like a
 //! standby that lags, and a standby that has replayed all that it has received may not have received anything for an hour.
 //! So the servers are asked for positions in the log, each on a connection of its own, as long as clients need it: what the
-//! primary had written at a time of the daemon's clock, a standby has replayed or not. Nothing is believed for longer than
-//! `max_lag`, so a standby, or a primary, that does not answer any more is found out by that alone.
+//! primary had written at a time of the daemon's clock, a standby has replayed or not. Nothing is taken for true longer
+//! than `max_lag`, so a standby, or a primary, that does not answer any more is found out by that alone.
 
 use super::server::{NotOpened, Server};
 use crate::config::DatabaseConfig;

@@ -74,7 +74,7 @@ impl Pool {
 
     /// The startup replies of a client that asks for these settings, if they are known. Where every session has ended
     /// since, the next one that is opened may have other defaults.
-    pub fn welcome(&self, wanted: &Parameters) -> Option<Arc<Settings>> {
+    pub fn startup_replies(&self, wanted: &Parameters) -> Option<Arc<Settings>> {
         if !self.has_session() {
             return None;
         }

@@ -526,8 +526,8 @@ mod tests {
         let mut startup = vec![0; u32::from_be_bytes(length) as usize - 4];
         stream.read_exact(&mut startup).unwrap();
         let ready = b"Z\0\0\0\x05I";
-        let welcome = [&b"R\0\0\0\x08\0\0\0\0K\0\0\0\x0c\0\0\0\x01\0\0\0\x02"[..], ready].concat();
-        stream.write_all(&welcome).unwrap();
+        let startup = [&b"R\0\0\0\x08\0\0\0\0K\0\0\0\x0c\0\0\0\x01\0\0\0\x02"[..], ready].concat();
+        stream.write_all(&startup).unwrap();
         let mut header = [0; 5];
         while stream.read_exact(&mut header).is_ok() && header[0] == b'Q' {
             let length = u32::from_be_bytes(header[1..].try_into().unwrap());

@@ -39,16 +39,16 @@ enum Stopped {
     Elsewhere,
 }
 
-/// Welcomes a client, and serves it until it leaves. An [`Ended`] says what the client is to be told of the end of its
-/// connection.
+/// Sends a client its startup replies, and serves it until it leaves. An [`Ended`] has what is sent to it about the end
+/// of its connection.
 pub async fn serve(
     mut client: Client,
     wanted: PoolRequest,
     hub: &Arc<Hub>,
     entered: &Entered<'_>,
 ) -> (Client, Result<(), Ended>) {
-    let (pool, relay) = match Box::pin(welcome(&mut client, wanted, hub, entered)).await {
-        Ok(Some(welcomed)) => welcomed,
+    let (pool, relay) = match Box::pin(start(&mut client, wanted, hub, entered)).await {
+        Ok(Some(started)) => started,
         Ok(None) => return (client, Ok(())),
         Err(ended) => return (client, Err(ended)),
     };
@@ -103,7 +103,7 @@ pub async fn serve(
 }
 
 /// What a client is served by, after its startup replies. `None` if it has left before.
-async fn welcome(
+async fn start(
     client: &mut Client,
     wanted: PoolRequest,
     hub: &Hub,
@@ -116,18 +116,18 @@ async fn welcome(
     if let Some(key) = apart? {
         pool = hub.pool(key, &pool.database());
     }
-    let parameters = match pool.welcome(&settings) {
+    let parameters = match pool.startup_replies(&settings) {
         Some(parameters) => parameters,
         None => {
             entered.client.set_activity(Activity::Waiting);
             let lent = of.unless_killed(client.while_connected(pool.lend(TrafficClass::Interactive))).await?;
             let Some(lent) = lent else { return Ok(None) };
-            first_welcome(&pool, lent?, &settings).await?
+            first_startup_replies(&pool, lent?, &settings).await?
         }
     };
     entered.client.set_activity(Activity::Idle);
     pool.stats.logins.add(1);
-    replies::welcome(client.buffers.write_buffer.tail(), &parameters, entered.key());
+    replies::startup(client.buffers.write_buffer.tail(), &parameters, entered.key());
     let mut relay = Relay::new(Arc::clone(&pool.state.catalog), parameters);
     relay.refuses_transactions = pool.mode == PoolMode::Statement;
     relay.keeps_server = pool.mode == PoolMode::Session;
@@ -135,7 +135,7 @@ async fn welcome(
 }
 
 /// Learns from the server what it makes of a client's settings.
-async fn first_welcome(pool: &Pool, mut lent: Lent, settings: &Parameters) -> Result<Arc<Settings>, Ended> {
+async fn first_startup_replies(pool: &Pool, mut lent: Lent, settings: &Parameters) -> Result<Arc<Settings>, Ended> {
     let defaults = pool.state.startup_replies.defaults().expect("a connection has been opened");
     // What the client does not set is as in a session that was opened now, whatever others have set since.
     let mut wanted = Settings::clone(&defaults);
@@ -494,7 +494,7 @@ impl ClientSession {
         Ended::new(SERVER_LOST, format!("headraced: the server connection was lost, {what}: {fatal}"))
     }
 
-    /// Gives the server connection back, as good as new, or closes it.
+    /// Gives the server connection back, with its session as it was when it was opened, or closes it.
     async fn give_back(&mut self, settled: bool) {
         // Waits for a CancelRequest that is under way.
         *self.of.running.lock().await = None;

@@ -21,13 +21,13 @@ pub struct StartupReplies(Mutex<Known>);
 struct Known {
     /// Those of the session that was opened last.
     defaults: Option<Arc<Settings>>,
-    startup_replies: BTreeMap<Parameters, Welcome>,
+    startup_replies: BTreeMap<Parameters, KnownReplies>,
 }
 
 /// What a client gets that sets none of them, and the last one with another name of its application: clients of one
 /// application are many, and their settings are in memory once.
 #[derive(Debug)]
-struct Welcome {
+struct KnownReplies {
     plain: Arc<Settings>,
     last: Arc<Settings>,
 }
@@ -51,7 +51,7 @@ impl StartupReplies {
     pub fn of(&self, wanted: &Parameters) -> Option<Arc<Settings>> {
         let known = &mut *lock(&self.0);
         let StartupSettings { application, others } = StartupSettings::of(wanted, known.defaults.as_deref()?);
-        let Welcome { plain, last } = known.startup_replies.get_mut(&others)?;
+        let KnownReplies { plain, last } = known.startup_replies.get_mut(&others)?;
         let Some((name, value)) = application else { return Some(Arc::clone(plain)) };
         if last.get(&name) != Some(&value) {
             *last = Arc::clone(plain);
@@ -61,7 +61,7 @@ impl StartupReplies {
     }
 
     /// Remembers the startup replies of a client, unless sessions have other defaults by now.
-    pub fn remember(&self, defaults: &Arc<Settings>, wanted: &Parameters, welcome: &Settings) {
+    pub fn remember(&self, defaults: &Arc<Settings>, wanted: &Parameters, replies: &Settings) {
         let mut known = lock(&self.0);
         if !known.defaults.as_ref().is_some_and(|now| Arc::ptr_eq(now, defaults)) {
             return;
@@ -70,13 +70,13 @@ impl StartupReplies {
             known.startup_replies.clear();
         }
         let StartupSettings { application, others } = StartupSettings::of(wanted, defaults);
-        let last = Arc::new(welcome.clone());
+        let last = Arc::new(replies.clone());
         let mut plain = Arc::clone(&last);
         if let Some((name, _)) = application {
             let default = defaults[&name].clone();
             Arc::make_mut(&mut plain).insert(name, default);
         }
-        known.startup_replies.insert(others, Welcome { plain, last });
+        known.startup_replies.insert(others, KnownReplies { plain, last });
     }
 }
 
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn welcomes_are_forgotten_when_the_defaults_change() {
+    fn startup_replies_are_forgotten_when_the_defaults_change() {
         let startup_replies = StartupReplies::default();
         let (before, after) = (settings(&[("TimeZone", "UTC")]), settings(&[("TimeZone", "Asia/Tokyo")]));
         startup_replies.opened(&before);

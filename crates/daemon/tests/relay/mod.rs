@@ -42,7 +42,7 @@ impl Pair {
         }
     }
 
-    /// The same of a client that was welcomed with this time zone, on a session whose own is UTC.
+    /// The same of a client whose startup replies had this time zone, on a session whose own is UTC.
     pub fn in_zone(zone: &str) -> Self {
         let parameters = BTreeMap::from([("TimeZone".into(), zone.into())]);
         Self { relay: Relay::new(Arc::default(), parameters), ..Self::new(&Arc::default()) }

@@ -59,7 +59,7 @@ impl DatabaseConfig {
         }
     }
 
-    /// Settings that the kind of server does not have are errors: nobody is to believe in them.
+    /// Settings that the kind of server does not have are errors: they would have no effect.
     fn check_driver(&self) -> Result<(), String> {
         let name = self.driver.name();
         let lacks = |setting: &str, is_given: bool| match is_given {
