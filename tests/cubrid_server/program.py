@@ -35,7 +35,7 @@ from .statements import (
 MASKS = (
     (re.compile(r"\((B\+tree|CLASS_OID|OID): [^)]*\)"), r"(\1)"),
     (re.compile(r"(Invalid json:).*", re.DOTALL), r"\1"),
-    (re.compile(r"^(Semantic|Syntax): (In line \d+, column \d+ )?before .*?'\n", re.DOTALL), r"\1: "),
+    (re.compile(r"^(Semantic|Syntax|Execute): (In line \d+, column \d+ )?before .*?'\n", re.DOTALL), r"\1: "),
 )
 
 

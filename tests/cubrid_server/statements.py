@@ -532,5 +532,16 @@ ALTER TABLE hr_e ADD CONSTRAINT named FOREIGN KEY (a) REFERENCES hr_c (nosuch)
 ALTER TABLE hr_e ADD CONSTRAINT named FOREIGN KEY (a) REFERENCES nosuch (a)
 ALTER TABLE hr_e ADD CONSTRAINT named FOREIGN KEY (a) REFERENCES hr_u (k)
 ALTER TABLE hr_e ADD CONSTRAINT named FOREIGN KEY (a) REFERENCES hr_c (id)
+ALTER TABLE hr_d MODIFY COLUMN a BIGINT
+SHOW COLUMNS FROM hr_d
+ALTER TABLE hr_d MODIFY COLUMN a BIGINT NULL
+SHOW COLUMNS FROM hr_d
+ALTER TABLE hr_d MODIFY COLUMN a BIGINT NULL
+ALTER TABLE hr_d DROP COLUMN k
+ALTER TABLE hr_b MODIFY COLUMN id VARCHAR(20)
+ALTER TABLE hr_b MODIFY COLUMN id BIGINT
+SHOW COLUMNS FROM hr_b
+CREATE INDEX i_hr_d ON hr_d (a, b DESC)
+SELECT COUNT(*) FROM db_index_key WHERE class_name = 'hr_d' AND owner_name = CURRENT_USER AND asc_desc = 'DESC'
 """
 """What Django writes, or would write for other databases. A refused one is rolled back to its beginning."""

@@ -15,6 +15,7 @@ pub const SCHEMA: &str = "
     CREATE TABLE cub_attribute (class TEXT, name TEXT, place INTEGER, type TEXT, precision INTEGER, scale INTEGER,
         nullable TEXT, value TEXT);
     CREATE TABLE cub_index (class TEXT, name TEXT, is_unique TEXT, is_primary TEXT, is_foreign TEXT, keys INTEGER);
+    CREATE TABLE cub_key (class TEXT, name TEXT, attribute TEXT, place INTEGER, direction TEXT);
 ";
 
 /// A definition as SQL that can be read again.
@@ -149,6 +150,12 @@ pub fn save(connection: &Connection, table: &Table) -> rusqlite::Result<()> {
                 key.columns.len() as i64,
             ],
         )?;
+        for (place, (column, descending)) in key.columns.iter().enumerate() {
+            connection.execute(
+                "INSERT INTO cub_key VALUES (?, ?, ?, ?, ?)",
+                params![table.name, key.name, column, place as i64, if *descending { "DESC" } else { "ASC" }],
+            )?;
+        }
     }
     Ok(())
 }
@@ -168,7 +175,9 @@ fn attribute_type(ty: &Type) -> String {
 /// # Errors
 /// SQLite's.
 pub fn forget(connection: &Connection, name: &str) -> rusqlite::Result<()> {
-    for (table, column) in [("cub_class", "name"), ("cub_attribute", "class"), ("cub_index", "class")] {
+    for (table, column) in
+        [("cub_class", "name"), ("cub_attribute", "class"), ("cub_index", "class"), ("cub_key", "class")]
+    {
         connection.execute(&format!("DELETE FROM {table} WHERE {column} = ?"), [name])?;
     }
     Ok(())
@@ -271,6 +280,19 @@ pub fn system(name: &str) -> Option<(String, Vec<ResultColumn>)> {
                 number("key_count"),
                 text("is_primary_key"),
                 text("is_foreign_key"),
+            ],
+        ),
+        "db_index_key" => (
+            "SELECT name AS index_name, class AS class_name, 'DBA' AS owner_name, attribute AS key_attr_name, place AS \
+             key_order, direction AS asc_desc, -1 AS key_prefix_length FROM cub_key",
+            vec![
+                text("index_name"),
+                text("class_name"),
+                text("owner_name"),
+                text("key_attr_name"),
+                number("key_order"),
+                text("asc_desc"),
+                number("key_prefix_length"),
             ],
         ),
         "db_serial" => {

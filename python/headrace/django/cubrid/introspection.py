@@ -139,12 +139,17 @@ class DatabaseIntrospection(BaseDatabaseIntrospection):
         for foreign in keys:
             referred = (foreign.table, foreign.referred[0])
             found[foreign.name] = constraint(foreign.columns, foreign_key=referred)
+        # The broker says of all columns that they ascend.
+        cursor.execute(
+            "SELECT index_name, key_attr_name FROM db_index_key "
+            "WHERE class_name = %s AND owner_name = CURRENT_USER AND asc_desc = 'DESC'",
+            [table_name.lower()],
+        )
+        descending = set(cursor.fetchall())
         for index in indexes(self._info("constraints", table_name), [key.name for key in keys]):
+            columns = [column for column, _ in index.columns]
+            orders = ["DESC" if (index.name, column) in descending else "ASC" for column in columns]
             found[index.name] = constraint(
-                [column for column, _ in index.columns],
-                unique=index.is_unique,
-                index=True,
-                orders=["DESC" if down else "ASC" for _, down in index.columns],
-                type=Index.suffix,
+                columns, unique=index.is_unique, index=True, orders=orders, type=Index.suffix
             )
         return found

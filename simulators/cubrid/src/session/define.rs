@@ -221,9 +221,11 @@ impl CasSession {
                         name: column.name,
                         ty: column.ty,
                         not_null: false,
+                        says_null: false,
                         default: None,
                         auto: None,
                         comment: String::new(),
+                        says_comment: false,
                         on_update: None,
                     });
                 }
@@ -467,6 +469,10 @@ impl CasSession {
             }
             Alter::Drop(columns) => {
                 for column in columns {
+                    if is_primary(&table.keys, column) {
+                        let text = format!("Attribute '{column}', a member of the primary key, could not be dropped.");
+                        return Err(Error::server(-893, text));
+                    }
                     let at = table.columns.iter().position(|known| known.name == *column);
                     table.columns.remove(at.ok_or_else(|| missing(column))?);
                     table.keys.retain(|key| !key.columns.iter().any(|(own, _)| own == column));
@@ -508,6 +514,7 @@ impl CasSession {
                 if !has_default {
                     changed.default.clone_from(&table.columns[at].default);
                 }
+                keep(&table.columns[at], &mut changed)?;
                 let before = std::mem::replace(&mut table.columns[at], changed);
                 if let (None, Some((start, step))) = (before.auto, new.auto) {
                     self.set_number(&format!("table {name}"), start, step);
@@ -569,6 +576,25 @@ impl CasSession {
         let value = if ty.is_number() { Expr::Integer("0".into()) } else { Expr::Text(String::new()) };
         Ok(self.alone(&value, Some(ty)).map_or_else(|_| "X''".into(), |(sql, _)| sql))
     }
+}
+
+/// What a column keeps in a MODIFY that does not say otherwise.
+fn keep(before: &Column, changed: &mut Column) -> Result<()> {
+    if !changed.says_null {
+        changed.not_null |= before.not_null;
+    } else if !before.not_null {
+        return Err(Error::server(-709, "Constraint \"NON_NULL\" not found."));
+    }
+    if !changed.says_comment {
+        changed.comment.clone_from(&before.comment);
+    }
+    changed.auto = changed.auto.or(before.auto);
+    if changed.auto.is_some() && !changed.ty.is_number() {
+        let text =
+            format!("The domain of the attribute '{}' having an auto increment constraint is invalid. ", before.name);
+        return Err(Error::server(-495, format!("Execute: before ' '\n{text}")));
+    }
+    Ok(())
 }
 
 /// True if a column is in the primary key.

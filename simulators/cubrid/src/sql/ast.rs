@@ -156,10 +156,14 @@ pub struct Column {
     pub name: String,
     pub ty: Type,
     pub not_null: bool,
+    /// NULL is written: a MODIFY without it keeps NOT NULL.
+    pub says_null: bool,
     pub default: Option<Expr>,
     /// Start and step of AUTO_INCREMENT.
     pub auto: Option<(i64, i64)>,
     pub comment: String,
+    /// A comment is written: a MODIFY without one keeps it.
+    pub says_comment: bool,
     pub on_update: Option<Expr>,
 }
 

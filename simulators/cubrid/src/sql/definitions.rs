@@ -359,9 +359,11 @@ impl Parser<'_> {
             name: name.clone(),
             ty,
             not_null: false,
+            says_null: false,
             default: None,
             auto: None,
             comment: String::new(),
+            says_comment: false,
             on_update: None,
         };
         let mut keys = Vec::new();
@@ -373,6 +375,7 @@ impl Parser<'_> {
             } else if self.accept_all(&["not", "null"]) {
                 column.not_null = true;
             } else if self.accept("null") {
+                column.says_null = true;
             } else if self.accept("default") || self.accept("shared") {
                 column.default = Some(self.default_value()?);
             } else if self.accept_all(&["on", "update"]) {
@@ -400,6 +403,7 @@ impl Parser<'_> {
             } else if self.accept("comment") {
                 if let TokenKind::Text(text) = self.next() {
                     column.comment = text;
+                    column.says_comment = true;
                 }
             } else if self.accept("check") {
                 self.expect_symbol("(")?;
