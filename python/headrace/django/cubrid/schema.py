@@ -43,15 +43,21 @@ class DatabaseSchemaEditor(ModifyingSchemaEditor):
             return f"TIME'{value.isoformat('seconds')}'"
         return super().quote_value(value)
 
+    def _without_default(self, field: Any, dropped: str) -> str:
+        """A default that is dropped of a column that is NOT NULL, which keeps it in a MODIFY and cannot have NULL."""
+        column, declared = self.quote_name(field.column), field.db_parameters(self.connection)["type"]
+        comment = self._comment_sql(field.db_comment) if field.db_comment else ""
+        nullable, strict = (f"MODIFY COLUMN {column} {declared} {null}{comment}" for null in ("NULL", "NOT NULL"))
+        return f"{nullable}, {dropped}, {strict}"
+
     def _alter_column_default_sql(self, model: Any, old_field: Any, new_field: Any, drop: bool = False) -> Any:
         changed, params = super()._alter_column_default_sql(model, old_field, new_field, drop)
-        if drop and not new_field.null:
-            # It keeps its default in a MODIFY, and must not get the default NULL.
-            column, declared = self.quote_name(new_field.column), new_field.db_parameters(self.connection)["type"]
-            comment = self._comment_sql(new_field.db_comment) if new_field.db_comment else ""
-            nullable, strict = (f"MODIFY COLUMN {column} {declared} {null}{comment}" for null in ("NULL", "NOT NULL"))
-            changed = f"{nullable}, {changed}, {strict}"
-        return changed, params
+        return self._without_default(new_field, changed) if drop and not new_field.null else changed, params
+
+    def _alter_column_database_default_sql(self, model: Any, old_field: Any, new_field: Any, drop: bool = False) -> Any:
+        changed, params = super()._alter_column_database_default_sql(model, old_field, new_field, drop)
+        # NULL is allowed or refused after this.
+        return self._without_default(new_field, changed) if drop and not old_field.null else changed, params
 
     def _is_constraint(self, field: Any) -> bool:
         # A constraint refers to a primary key, and to no column that is merely unique.

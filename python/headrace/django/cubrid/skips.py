@@ -24,7 +24,14 @@ SKIPS: Final[dict[str, tuple[str, ...]]] = {
         "schema.tests.SchemaTests.test_alter_auto_field_to_char_field",
         "schema.tests.SchemaTests.test_alter_auto_field_to_integer_field",
         "schema.tests.SchemaTests.test_autofield_to_o2o",
+        "migrations.test_executor.ExecutorTests.test_alter_id_type_with_fk",
+        "migrations.test_operations.OperationTests.test_alter_field_pk_fk",
     ),
+    "The same columns have one index.": (
+        "migrations.test_operations.OperationTests.test_alter_index_together_remove_with_unique_together",
+        "migrations.test_operations.OperationTests.test_rename_index_unnamed_index_with_unique_index",
+    ),
+    "Names are lower case.": ("migrations.test_operations.OperationTests.test_rename_field_case",),
     "A column of a foreign key cannot be changed.": ("schema.tests.SchemaTests.test_alter_db_comment_foreign_key",),
     "JSON has no default.": ("schema.tests.SchemaTests.test_db_default_output_field_resolving",),
     "The sign of a number is a bit like others to >>.": (
