@@ -232,6 +232,11 @@ impl Builder {
         self.len() == 0
     }
 
+    /// Returns true if its values are shown as text.
+    pub fn is_rendered(&self) -> bool {
+        matches!(self, Self::Rendered(_))
+    }
+
     /// Returns true if its values may be containers.
     pub fn is_nested(&self) -> bool {
         matches!(self, Self::Nested(_) | Self::Rendered(_))

@@ -292,8 +292,11 @@ impl Sink for Nested {
         }
         if self.depth > 1 {
             // The number of dimensions is not part of a list's type: a list within is refused if the items are none.
+            // Nor is one an item that is shown as text, but for the lists within such an item.
+            let is_dimension =
+                self.depth == 2 && container == Container::List && matches!(self.form, Form::List { .. });
             match self.part() {
-                Some(part) if part.is_nested() => part.begin(container, len),
+                Some(part) if part.is_nested() && !(is_dimension && part.is_rendered()) => part.begin(container, len),
                 _ => {
                     self.skipped = Some(self.depth - 1);
                     self.misfit_with("an array of more than one dimension", TO_TEXT);

@@ -447,6 +447,15 @@ fn lists() {
     let text = refused(&kind, &[list(&[1, 2, 3]), of_lists, list(&[4])]);
     assert!(text.starts_with("column 1 (c), row 2: an array of more than one dimension does not fit"), "{text}");
     assert!(text.ends_with("return it as text (column::text) or as JSON (to_jsonb(column))"), "{text}");
+    let times = cell(|s| {
+        s.begin(Container::List, 1);
+        s.begin(Container::List, 1);
+        s.timetz(0, 0);
+        s.end();
+        s.end();
+    });
+    let text = refused(&ColumnKind::List(Box::new(ColumnKind::TimeTz(Fraction::MICROS))), &[null(), times]);
+    assert!(text.starts_with("column 1 (c), row 2: an array of more than one dimension does not fit"), "{text}");
     let too_large = list(&[1, 1 << 40]);
     assert!(refused(&kind, &[list(&[1, 2, 3]), too_large]).contains("row 2: 1099511627776"));
 }
