@@ -11,7 +11,7 @@ use super::{Machine, PgHandler, Server};
 use crate::limits;
 use crate::messages::frontend;
 use crate::messages::tag::Target;
-use crate::types::{self, Format};
+use crate::types::{self, Format, Oid};
 use headrace_core::{Mismatch, Outcome, Parameters, ResponseHandler, Sent, Slot, WriteBuffer};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -91,7 +91,8 @@ impl<H: PgHandler> Machine<H> {
         let alone = pending.block.is_begun_here() || self.transaction.sent == Sent::Idle;
         let checked = described_later && alone && !execute.ordered && pending.slot.may_repeat();
         let count = if checked { ColumnCount::Checked } else { ColumnCount::Any };
-        match send_row(pending, &statement, count, cx, write_buffer) {
+        let parsed = statement.name.is_empty().then(|| write_buffer.tail().len());
+        match send_row(pending, &statement, count, parsed, cx, write_buffer) {
             Ok(()) => {
                 pending.answer.owed = 1;
                 pending.go(RequestEvent::RowSent, Stage::AwaitSync);
@@ -193,7 +194,7 @@ impl<H: PgHandler> Machine<H> {
         if pending.preparation().is_some_and(Preparation::joins) {
             return self.keep_row(at, statement, cx, write_buffer);
         }
-        send_row(pending, statement, ColumnCount::Any, cx, write_buffer)?;
+        send_row(pending, statement, ColumnCount::Any, None, cx, write_buffer)?;
         pending.answer.owed += 1;
         Ok(())
     }
@@ -339,11 +340,13 @@ enum ColumnCount {
     Checked,
 }
 
-/// Writes Bind and Execute for the response handler's current row.
+/// Writes Bind and Execute for the response handler's current row. `parsed` is where the Parse ends that was written
+/// just before, if there was one.
 fn send_row<H: PgHandler>(
     pending: &mut PendingRequest<H>,
     statement: &Statement,
     count: ColumnCount,
+    parsed: Option<usize>,
     cx: H::Context<'_>,
     write_buffer: &mut WriteBuffer,
 ) -> Result<(), H::Error> {
@@ -361,11 +364,20 @@ fn send_row<H: PgHandler>(
         (Some(columns), ColumnCount::Any) => Cow::Borrowed(&columns.formats[..]),
         (Some(columns), ColumnCount::Checked) => columns.exact_formats(),
     };
+    let hints: &[Oid] = match &pending.work {
+        Work::Statement(preparation) => &preparation.hints,
+        _ => &[],
+    };
     let out = write_buffer.tail();
     let start = out.len();
     let written = frontend::bind(out, portal, &statement.name, expected, &formats, |i, out| {
         let value = params.get(i)?;
-        statement.encoders[i].encode_param(&value, out).map(|format| u16::from(format == Format::Binary))
+        let format = statement.encoders[i].encode_param(&value, out)?;
+        if let Some(parsed) = parsed.filter(|_| format == Format::Text && hints.get(i).is_none_or(|hint| *hint == 0)) {
+            // Text is read as what the column is by now.
+            out[parsed - 4 * (expected - i)..][..4].fill(0);
+        }
+        Ok::<_, H::Error>(u16::from(format == Format::Binary))
     });
     if let Err(error) = written {
         out.truncate(start);

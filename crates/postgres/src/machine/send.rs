@@ -452,6 +452,10 @@ impl<H: PgHandler> Machine<H> {
             // A batch returns to the statements that it has used, so their rows are described before.
             return None;
         }
+        if known.name.is_empty() && pending.is_batch() && known.has_chosen_types(pending.hints()) {
+            // The types of columns may have changed since, and the texts of its rows are parsed as what they are.
+            return None;
+        }
         let moved = pending.facts.names_session_object()
             && (known.counted.names != self.counted.names
                 || known.columns.as_ref().is_some_and(|columns| !columns.is_one_format()));
