@@ -260,3 +260,41 @@ def test_the_first_select_in_a_pipeline_that_met_another_table_is_right_or_says_
     conn.commit()
     # Statements after it are never executed twice.
     assert dba.fetchval(f"SELECT count(*) FROM {schema}.h") in ((4, 5) if said else (5,))
+
+
+def test_a_plan_does_not_outlive_a_type_that_another_description_has_shown_changed(
+    conn: Any, dba: Any, schema: str
+) -> None:
+    dba.executescript(
+        f"CREATE TYPE {schema}.pair AS (x int4, y int4);"
+        f"CREATE TABLE {schema}.pairs (p {schema}.pair, q {schema}.pair[]);"
+        f"INSERT INTO {schema}.pairs VALUES ((1, 2), array[(3, 4)::{schema}.pair])"
+    )
+    one = f"SELECT p FROM {schema}.pairs"
+    assert conn.fetch(one) == [((1, 2),)]
+    dba.execute(f"ALTER TYPE {schema}.pair DROP ATTRIBUTE x")
+    # The array is new to the connection, and is looked up together with the type of its items.
+    assert conn.fetch(f"SELECT p, q FROM {schema}.pairs") == [((2,), [(4,)])]
+    assert pa.table(conn.fetch_arrow(one)).to_pylist() == [{"p": {"y": 2}}]
+
+
+RETYPED = [("int4", "7", "text", "007"), ("date", "2020-01-02", "text", "1/2/2020"), ("money", "1", "numeric", "1.234")]
+
+
+@pytest.mark.parametrize(("before", "first", "after", "text"), RETYPED, ids=[f"{b}-{a}" for b, _, a, _ in RETYPED])
+@pytest.mark.parametrize("mark", ["%s", "$1"])
+def test_a_text_is_parsed_as_what_the_column_is_where_nothing_is_prepared(
+    connect: Connect, dba: Any, schema: str, before: str, first: str, after: str, text: str, mark: str
+) -> None:
+    conn, table = connect(autocommit=True, prepared=False), f"{schema}.retyped"
+    dba.execute(f"CREATE TABLE {table} (v {before})")
+    insert = f"INSERT INTO {table} VALUES ({mark})"
+    for _ in range(2):
+        conn.execute(insert, (first,))
+        conn.executemany(insert, [(first,), (first,)])
+    dba.executescript(f"DROP TABLE {table}; CREATE TABLE {table} (v {after})")
+    conn.execute(insert, (text,))
+    conn.executemany(insert, [(text,), (text,)])
+    with conn.pipeline():
+        conn.execute(insert, (text,))
+    assert dba.fetch(f"SELECT v::text FROM {table}") == [(text,)] * 4

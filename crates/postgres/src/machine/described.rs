@@ -9,7 +9,7 @@ use super::{Machine, PgHandler};
 use crate::messages::backend::{self, Field};
 use crate::messages::frontend;
 use crate::types::{self, Encoder, Oid};
-use headrace_core::{Fatal, WriteBuffer};
+use headrace_core::{Fatal, Session, WriteBuffer};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -125,9 +125,11 @@ impl<H: PgHandler> Machine<H> {
     pub(super) fn introspected(&mut self, write_buffer: &mut WriteBuffer) {
         let Some(pending) = self.queue.first_mut() else { return };
         let rows = pending.catalogue_rows().map(std::mem::take).unwrap_or_default();
-        for row in &rows {
-            self.registry.learn(row);
+        if rows.iter().filter(|row| self.registry.learn(row)).count() > 0 {
+            // Plans of other statements were made with what was known of a type until now.
+            self.forget_statements();
         }
+        let Some(pending) = self.queue.first() else { return };
         match pending.stage() {
             Stage::Introspecting { statement, .. } => {
                 let statement = statement.clone();
