@@ -90,12 +90,66 @@ async def test_values_of_asyncpgs_classes_go_both_ways(module: Any, con: Any, ki
     assert type(got["value"]) is type(value)
 
 
+async def test_points_in_a_list_are_an_open_path_and_in_a_tuple_a_closed_one(con: Any) -> None:
+    assert await con.fetchval("select $1::path::text", [(1, 2), (3, 4)]) == "[(1,2),(3,4)]"
+    assert await con.fetchval("select $1::path::text", ((1, 2), (3, 4))) == "((1,2),(3,4))"
+
+
 async def test_composite_values_are_records_with_the_names_of_their_attributes(con: Any) -> None:
     await con.execute("create type pg_temp.pair as (n int, during int4range)")
     row = await con.fetchrow("select row(1, '[1,2)')::pg_temp.pair as one, array[row(2, null)::pg_temp.pair] as many")
     assert row["one"]["n"] == 1
     assert row["one"]["during"].upper == 2
     assert dict(row["many"][0]) == {"n": 2, "during": None}
+
+
+CHANGED = (
+    ("date", "'infinity'", "text"),
+    ("text", "'1 mon'", "interval"),
+    ("interval", "'(1,2)'", "point"),
+    ("int", "'(1,2)'", "tid"),
+)
+
+
+@pytest.mark.parametrize(("kind", "value", "then"), CHANGED, ids=[f"{kind}-{then}" for kind, _, then in CHANGED])
+async def test_values_follow_a_column_that_others_have_altered(
+    module: Any, con: Any, url: str, kind: str, value: str, then: str
+) -> None:
+    other = await module.connect(url)
+    try:
+        await other.execute(f"drop table if exists altered; create table altered (v {kind})")
+        await other.execute("insert into altered values (null)")
+        assert [row["v"] for row in await con.fetch("select v from altered")] == [None]
+        await other.execute(f"alter table altered alter v type {then} using {value}::{then}")
+        expected = await other.fetchval(f"select {value}::{then}")
+        found = await con.fetchval("select v from altered")
+        assert (found, type(found)) == (expected, type(expected))
+    finally:
+        await other.execute("drop table altered")
+        await other.close()
+
+
+async def test_attributes_are_never_those_of_another_name(module: Any, con: Any, url: str) -> None:
+    other = await module.connect(url)
+    try:
+        await other.execute("create type part as (n int, span interval); create table parts (p part)")
+        await other.execute("insert into parts values (row(1, '1 mon'))")
+        assert dict(await con.fetchval("select p from parts")) == {"n": 1, "span": datetime.timedelta(days=30)}
+        changes = (
+            ("add attribute at tid", {"n": 1, "span": datetime.timedelta(days=30), "at": None}),
+            ("drop attribute n", {"span": datetime.timedelta(days=30), "at": None}),
+        )
+        for change, expected in changes:
+            await other.execute(f"alter type part {change}")
+            if module is asyncpg:
+                # It looks the type up again after an error.
+                with pytest.raises(asyncpg.OutdatedSchemaCacheError):
+                    await con.fetchval("select p from parts")
+            assert dict(await con.fetchval("select p from parts")) == expected
+            assert [dict(row["p"]) for row in await con.fetch("select p, 1 as n from parts")] == [expected]
+    finally:
+        await other.execute("drop table if exists parts; drop type if exists part")
+        await other.close()
 
 
 # records
@@ -565,6 +619,9 @@ INSTANTS = (
     datetime.datetime.min,
     datetime.date.max,
     datetime.date.min,
+    datetime.datetime.max.replace(tzinfo=UTC),
+    datetime.datetime.min.replace(tzinfo=UTC),
+    datetime.datetime(9999, 12, 31, 18, 59, 59, 999999, tzinfo=datetime.timezone(datetime.timedelta(hours=-5))),
 )
 
 

@@ -95,7 +95,8 @@ pub struct TypeRegistry {
     stale: Arc<AtomicBool>,
     /// The values of extensions that are not text are received as the text that the server shows.
     pub extensions_as_text: bool,
-    /// A timestamp is sent as a date or a time without the rest, and the last that Python has as infinity: asyncpg's way.
+    /// A timestamp is sent as a date or a time without the rest, and the last that Python has as infinity; a list
+    /// of points is an open path: asyncpg's way.
     pub loose_times: bool,
     /// The order of day and month in a date that does not show it, as last reported by the server.
     pub date_order: Option<DateOrder>,

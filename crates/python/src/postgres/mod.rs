@@ -342,7 +342,7 @@ impl PostgresWire {
     }
 
     /// Dates and times are sent as asyncpg does: a datetime as a date or a time without the rest, and the last one that
-    /// Python has as infinity.
+    /// Python has as infinity. So are paths: a list of points is an open one.
     fn set_loose_times(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<()> {
         let wire = slf.as_super().get();
         wire.lock(py)?.connection.machine.of::<Postgres>(py)?.registry_mut().loose_times = true;
@@ -360,6 +360,17 @@ impl PostgresWire {
     fn type_name(slf: &Bound<'_, Self>, py: Python<'_>, oid: Oid) -> PyResult<String> {
         let wire = slf.as_super().get();
         Ok(wire.lock(py)?.connection.machine.of::<Postgres>(py)?.registry().name(oid))
+    }
+
+    /// The names and types of the attributes of a composite type, as they were looked up last; None of any other type.
+    fn attributes(slf: &Bound<'_, Self>, py: Python<'_>, oid: Oid) -> PyResult<Option<Vec<(String, Oid)>>> {
+        let wire = slf.as_super().get();
+        Ok(match wire.lock(py)?.connection.machine.of::<Postgres>(py)?.registry().kind(oid) {
+            TypeKind::Composite { fields } => {
+                Some(fields.iter().map(|field| (field.name.to_string(), field.oid)).collect())
+            }
+            _ => None,
+        })
     }
 
     /// Registers the structure of a type, without a query: an enumeration.

@@ -240,11 +240,6 @@ class Connection(Listening, Copying):
         self._forget_types()
         self._core.wire.forget_types()
 
-    def _forget_types(self) -> None:
-        self._types.forget()
-        self._shapes.clear()
-        self._codecs.parameters.clear()
-
     # the end
 
     async def close(self, *, timeout: float | None = None) -> None:

@@ -70,6 +70,26 @@ class Types:
         """Forgets the types of the database."""
         self._own.clear()
 
+    def composites(self, oids: Iterable[int]) -> dict[int, list[tuple[str, int]]]:
+        """The composite types among these and what they are made of, with the names and types of their attributes."""
+        found: dict[int, list[tuple[str, int]]] = {}
+        seen: set[int] = set()
+        left = [oid for oid in oids if oid >= FIRST_USER_OID]
+        while left:
+            oid = left.pop()
+            known = None if oid in seen else self._own.get(oid)
+            seen.add(oid)
+            if known is not None:
+                left.extend(known.parts)
+                if known.sort == "c":
+                    found[oid] = list(zip(known.names, known.attributes, strict=True))
+        return found
+
+    def are_outdated(self, composites: dict[int, list[tuple[str, int]]]) -> bool:
+        """Returns true if one of these types has changed: values that were just received have shown it to the engine,
+        which has looked the type up again, or forgotten it."""
+        return any(self._core.wire.attributes(oid) != known for oid, known in composites.items())
+
     def look_up(self, oids: Iterable[int]) -> Flow[None]:
         """Looks up types, and those that they are made of."""
         missing = {oid for oid in oids if oid and self.get(oid) is None}

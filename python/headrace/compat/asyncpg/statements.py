@@ -183,20 +183,34 @@ class Statements:
 
     # records
 
+    def _forget_types(self) -> None:
+        self._types.forget()
+        self._shapes.clear()
+        self._codecs.parameters.clear()
+
     async def _shape(self, query: str, columns: Columns) -> Shape:
         """What becomes of the rows of a statement with these columns."""
         shape = self._shapes.get(query)
+        if shape is not None and shape.columns is columns and not self._types.are_outdated(shape.composites):
+            return shape
+        # Described again: its columns may have other types than before.
         names = columns.names
-        if shape is not None and shape.names == names and not shape.converts:
-            return shape
         oids = tuple(field[1] for field in columns.fields)
-        if shape is not None and shape.names == names and shape.oids == oids:
+        if self._types.are_outdated(self._types.composites(oids)):
+            self._forget_types()
+        elif shape is not None and shape.names == names and shape.oids == oids:
+            shape.columns = columns
             return shape
-        missing = missing_types(self._types, oids)
-        if missing:
-            with as_asyncpg(query):
-                await self._driver._run(self._types.look_up(missing))
-        shape = Shape(names, oids, self._types)
+        for is_last in (False, True):
+            missing = missing_types(self._types, oids)
+            if missing:
+                with as_asyncpg(query):
+                    await self._driver._run(self._types.look_up(missing))
+            # What was known of a type within one that was looked up now may be outdated, too.
+            if is_last or not self._types.are_outdated(self._types.composites(oids)):
+                break
+            self._forget_types()
+        shape = Shape(columns, oids, self._types)
         if len(self._shapes) >= MAX_SHAPES:
             self._shapes.clear()
         self._shapes[query] = shape

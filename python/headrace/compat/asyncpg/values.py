@@ -13,6 +13,7 @@ from operator import itemgetter
 from typing import Any, Final
 
 from ... import types as ours
+from ..._native import Columns
 from .exceptions import class_of
 from .introspection import Known, Types
 from .record import Layout, Record
@@ -225,11 +226,14 @@ is one: a column is looked at before its values are."""
 class Shape:
     """What becomes of the rows of a statement: the names of the columns, and which of them are converted."""
 
-    __slots__ = ("converts", "dates", "layout", "names", "oids")
+    __slots__ = ("columns", "composites", "converts", "dates", "layout", "names", "oids")
 
-    def __init__(self, names: tuple[str, ...], oids: tuple[int, ...], types: Types) -> None:
-        self.names = names
+    def __init__(self, columns: Columns, oids: tuple[int, ...], types: Types) -> None:
+        self.columns = columns
+        """Those that a known statement has, as long as it is not described again."""
+        self.names = names = columns.names
         self.oids = oids
+        self.composites = types.composites(oids)
         self.layout = Layout(names)
         found = [(number, conversion(types, oid)) for number, oid in enumerate(oids)]
         self.converts = [(number, convert) for number, convert in found if convert is not None]

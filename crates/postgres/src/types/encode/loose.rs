@@ -42,6 +42,11 @@ impl Encoder {
                 };
                 out.extend_from_slice(&sent.to_be_bytes());
             }
+            (Scalar::TimestampTz, ValueKind::TimestampTz) => match value.timestamptz()? {
+                micros if micros == MICROS[0] => out.extend_from_slice(&i64::MIN.to_be_bytes()),
+                micros if micros == MICROS[1] => out.extend_from_slice(&i64::MAX.to_be_bytes()),
+                _ => return Ok(false),
+            },
             (Scalar::Time, ValueKind::Timestamp | ValueKind::TimestampTz) => {
                 out.extend_from_slice(&value.timestamp()?.rem_euclid(DAY_MICROS).to_be_bytes());
             }

@@ -24,7 +24,7 @@ pub struct Encoder {
     open: bool,
     /// The type is `name`, or a domain over it, of which the server keeps so many bytes.
     is_name: bool,
-    /// Dates and times are sent as asyncpg does.
+    /// Dates, times and paths are sent as asyncpg does.
     is_loose: bool,
 }
 
@@ -373,8 +373,9 @@ impl Encoder {
     fn points<V: Value>(&self, path: bool, value: &V, out: &mut Vec<u8>) -> Result<(), V::Error> {
         let (numbers, closed) = value.points()?;
         if path {
-            // As `((x,y),...)` is.
-            out.push(u8::from(closed.unwrap_or(true)));
+            // As `((x,y),...)` is; asyncpg's lists are `[(x,y),...]`.
+            let is_open = self.is_loose && value.kind() == ValueKind::List;
+            out.push(u8::from(closed.unwrap_or(!is_open)));
         }
         out.extend_from_slice(&((numbers.len() / 2) as i32).to_be_bytes());
         for number in numbers {
