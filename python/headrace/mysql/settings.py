@@ -8,7 +8,6 @@ from __future__ import annotations
 import functools
 import os
 import re
-import secrets
 import socket
 import sys
 from collections.abc import Callable, Mapping
@@ -181,7 +180,7 @@ class ConnectOptions(ReusableOptions):
             "attributes": [
                 ("_pid", str(os.getpid())),
                 ("_client_host", _host_name()),
-                (CONNECTION, secrets.token_hex(8)),
+                (CONNECTION, os.urandom(8).hex()),
                 ("program_name", self.program_name or os.path.basename(sys.argv[0] or "python")),
             ],
         }
