@@ -79,25 +79,24 @@ pub fn a_batch_is_ended_when_few_rows_are_unanswered_and_can_be_taken_back_until
 pub fn requests_that_wait_for_replies_are_not_sent_to_a_pooler_that_may_reassign_the_server() {
     let mut session = Conversation::start();
     let rows = |n: i64| Some((0..n).map(|i| vec![i.into()]).collect());
+    let description = [
+        msg(backend::PARSE_COMPLETE, b""),
+        msg(backend::PARAMETER_DESCRIPTION, &[0, 1, 0, 0, 0, 20]),
+        msg(backend::NO_DATA, b""),
+    ]
+    .concat();
     session.execute_as(Prepare::Unnamed, "insert", rows(1), Vec::new(), true);
-    session
-        .feed(
-            &[
-                msg(backend::PARSE_COMPLETE, b""),
-                msg(backend::PARAMETER_DESCRIPTION, &[0, 1, 0, 0, 0, 20]),
-                msg(backend::NO_DATA, b""),
-            ]
-            .concat(),
-        )
-        .unwrap();
+    session.feed(&description).unwrap();
     assert!(session.sent().ends_with(&["Bind", "Execute", "Sync"]));
     let batch = session.execute_as(Prepare::Unnamed, "insert", rows(2000), Vec::new(), true);
     session.execute_as(Prepare::Unnamed, "other", None, vec![1.into()], true);
     assert!(session.sent().is_empty(), "the first Sync is not answered");
     let answer = [msg(backend::BIND_COMPLETE, b""), msg(backend::COMMAND_COMPLETE, b"INSERT 0 1\0")].concat();
     session.feed(&[msg(backend::PARSE_COMPLETE, b""), answer.clone(), ready(b'I')].concat()).unwrap();
-    assert!(session.sent().ends_with(&["Flush"]));
-    session.feed(&[msg(backend::PARSE_COMPLETE, b""), answer.repeat(2000)].concat()).unwrap();
+    assert_eq!(session.sent(), ["Parse", "Describe", "Flush"], "its texts are parsed as what the columns are by now");
+    session.feed(&description).unwrap();
+    assert!(session.sent().ends_with(&["Bind", "Execute", "Flush"]));
+    session.feed(&answer.repeat(2000)).unwrap();
     assert_eq!(session.sent(), ["Sync"], "nor is one that is not known sent after it");
     session.feed(&ready(b'I')).unwrap();
     assert_eq!(batch.get().end.as_deref(), Some("done"));
