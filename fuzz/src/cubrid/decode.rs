@@ -42,6 +42,6 @@ pub fn decode(data: &[u8]) {
     let _ = server::bytes(&mut Reader::new(rest));
     let text = String::from_utf8_lossy(rest);
     let _ = lexer::placeholders(&text);
-    let _ = (lexer::is_several(&text), lexer::effect(&text));
+    let _ = (lexer::is_several(&text), lexer::Facts::of(&text));
     let _ = zone::offset(&text, i64::from(*code) << 48);
 }

@@ -5,8 +5,10 @@ mod support;
 
 use headrace_core::protocol::{Fatal, Protocol};
 use headrace_core::{IfUnsent, Isolation, Modes, ReadBuffer, Session as _, Verb, WriteBuffer};
-use headrace_cubrid::machine::{BatchStrategy, Execute, Machine, Request, ParameterRows};
+use headrace_cubrid::lexer::Facts;
+use headrace_cubrid::machine::{BatchStrategy, Execute, Machine, ParameterRows, Request};
 use headrace_testkit::{TestValue as V, drive};
+use std::sync::Arc;
 use support::session::{greeting, options};
 use support::{TestHandler, array, done, error, fetched, frame, inserted, prepared, selected};
 
@@ -37,12 +39,14 @@ fn replies(mut data: &[u8]) -> Vec<u8> {
 
 fn request(kind: u8) -> Request {
     let sql = ["select a from t where a > ?", "insert into t values (?)", "alter table t", "commit"];
-    let sql = sql[usize::from(kind >> 4) % 4].into();
+    let sql: Arc<str> = sql[usize::from(kind >> 4) % 4].into();
+    let facts = (kind & 64 == 64).then(|| Facts::of(&sql));
     let handle = [0; 16].into();
     match kind % 12 {
-        0 | 1 => Request::Execute(Execute { sql, rows: ParameterRows::One, begin: kind & 32 == 32 }),
+        0 | 1 => Request::Execute(Execute { sql, facts, rows: ParameterRows::One, begin: kind & 32 == 32 }),
         2 | 3 => Request::Execute(Execute {
             sql,
+            facts,
             rows: ParameterRows::Batch { strategy: BatchStrategy::Auto, atomic: kind & 1 == 1 },
             begin: kind & 32 == 32,
         }),

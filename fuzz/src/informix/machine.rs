@@ -5,7 +5,9 @@ mod support;
 
 use headrace_core::protocol::Protocol;
 use headrace_core::{IfUnsent, Modes, ReadBuffer, Session as _, Verb, WriteBuffer};
-use headrace_informix::machine::{BatchStrategy, Declare, Execute, Machine, SessionOptions, Position, Request, ParameterRows};
+use headrace_informix::machine::{
+    BatchStrategy, Declare, Execute, Machine, ParameterRows, Position, Request, SessionOptions,
+};
 use headrace_testkit::{Shared, TestValue as V, drive, unhex};
 use std::sync::LazyLock;
 use support::{TestHandler, bytes};

@@ -7,7 +7,7 @@ mod support;
 use headrace_core::protocol::Protocol;
 use headrace_core::{IfUnsent, Modes, ReadBuffer, Session as _, Verb, WriteBuffer};
 use headrace_mysql::auth::Secret;
-use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Machine, SessionOptions, Request, ParameterRows};
+use headrace_mysql::machine::{AsText, BatchStrategy, Execute, Machine, ParameterRows, Request, SessionOptions};
 use headrace_testkit::{TestValue, drive_with};
 use support::TestHandler;
 
@@ -65,9 +65,13 @@ fn request(kind: u8, sql: &str, flag: bool, earlier: u64) -> Request {
             text: if flag { AsText::Always } else { AsText::IfUnprepared },
             cursor: None,
         }),
-        1 => {
-            Request::Execute(Execute { facts: None, sql, rows: ParameterRows::One, text: AsText::IfUnprepared, cursor: Some(2) })
-        }
+        1 => Request::Execute(Execute {
+            facts: None,
+            sql,
+            rows: ParameterRows::One,
+            text: AsText::IfUnprepared,
+            cursor: Some(2),
+        }),
         2 | 3 => Request::Execute(Execute {
             facts: None,
             sql,

@@ -7,7 +7,8 @@ mod support;
 
 use headrace_core::{IfUnsent, Protocol, ReadBuffer, Verb, WriteBuffer};
 use headrace_postgres::machine::{
-    Binding, Columns, Copy, Cursor, Execute, Machine, SessionOptions, Portal, PortalId, Prepare, Purpose, Request, ParameterRows, Tls,
+    Binding, Columns, Copy, Cursor, Execute, Machine, ParameterRows, Portal, PortalId, Prepare, Purpose, Request,
+    SessionOptions, Tls,
 };
 use headrace_postgres::messages::backend::Field;
 use headrace_testkit::{TestValue, drive_with};
