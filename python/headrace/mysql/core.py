@@ -96,7 +96,7 @@ class MySqlCore(TwoPhaseCore):
         super().__init__(wire, options.enable_timing, options.command_timeout)
         self.options = options
         # A password stays where it was given: see `cancel_request`.
-        self.wire_options = {**wire_options, "password": None}
+        self.wire_options: dict[str, Any] = {**wire_options, "password": None}
         self.isolation_level: IsolationLevel | None = None
         self.read_only: bool | None = None
         self.forget_two_phase()
@@ -144,8 +144,8 @@ class MySqlCore(TwoPhaseCore):
         )
 
     def _own_number(self) -> str:
-        own: str = dict(self.wire_options["attributes"])[CONNECTION]
-        return own
+        attributes: list[tuple[str, str]] = self.wire_options["attributes"]
+        return dict(attributes)[CONNECTION]
 
     # statements
 
