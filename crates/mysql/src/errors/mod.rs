@@ -101,9 +101,6 @@ const COMMON: Conditions = &[
 #[rustfmt::skip]
 const MYSQL: Conditions = &[
     (er::CONNECTION_KILLED, State(ADMIN_SHUTDOWN)),
-    (GONE, State(CONNECTION_FAILURE)),
-    (LOST, State(CONNECTION_FAILURE)),
-    (LOST_EXTENDED, State(CONNECTION_FAILURE)),
     (er::QUERY_TIMEOUT, State(QUERY_CANCELED)),
     (er::USER_LOCK_DEADLOCK, State(DEADLOCK_DETECTED)),
     (er::INVALID_JSON_TEXT, State(INVALID_TEXT_REPRESENTATION)),
@@ -119,10 +116,15 @@ const MYSQL: Conditions = &[
 const MARIADB: Conditions = &[
     (er::CONNECTION_KILLED, State(ADMIN_SHUTDOWN)),
     (er::STATEMENT_TIMEOUT, State(QUERY_CANCELED)),
+    (er::CONSTRAINT_FAILED, State(CHECK_VIOLATION)),
+];
+
+/// The client library's, which are in neither list.
+#[rustfmt::skip]
+const CLIENT: Conditions = &[
     (GONE, State(CONNECTION_FAILURE)),
     (LOST, State(CONNECTION_FAILURE)),
     (LOST_EXTENDED, State(CONNECTION_FAILURE)),
-    (er::CONSTRAINT_FAILED, State(CHECK_VIOLATION)),
 ];
 
 type Conditions = &'static [(u16, Condition)];
@@ -219,7 +221,7 @@ impl Diagnostics for ServerError {
             Numbering::MySql => MYSQL,
             Numbering::MariaDb => MARIADB,
         };
-        let found = [COMMON, own].into_iter().find_map(|table| {
+        let found = [COMMON, own, CLIENT].into_iter().find_map(|table| {
             let at = table.binary_search_by_key(&self.code, |(code, _)| *code).ok()?;
             Some(table[at].1)
         });
@@ -244,6 +246,7 @@ mod tests {
         for own in [MYSQL, MARIADB] {
             assert!(COMMON.iter().chain(own).is_sorted_by(|(a, _), (b, _)| a < b));
         }
+        assert!(CLIENT.is_sorted_by(|(a, _), (b, _)| a < b));
     }
 
     #[test]

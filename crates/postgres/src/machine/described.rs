@@ -125,7 +125,11 @@ impl<H: PgHandler> Machine<H> {
     pub(super) fn introspected(&mut self, write_buffer: &mut WriteBuffer) {
         let Some(pending) = self.queue.first_mut() else { return };
         let rows = pending.catalogue_rows().map(std::mem::take).unwrap_or_default();
-        if rows.iter().filter(|row| self.registry.learn(row)).count() > 0 {
+        let mut has_changed = false;
+        for row in &rows {
+            has_changed |= self.registry.learn(row);
+        }
+        if has_changed {
             // Plans of other statements were made with what was known of a type until now.
             self.forget_statements();
         }

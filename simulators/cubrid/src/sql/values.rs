@@ -414,8 +414,8 @@ impl Compiler<'_> {
             (Text, Integer | Numeric | Real) | (Integer | Numeric | Real, Text) => {
                 let number = if l == Text { right.ty.clone() } else { left.ty.clone() };
                 // The literal gets the type of the column beside these operators alone.
-                let literal_text = matches!((l, &left.form, &right.form), (Text, Form::Literal(..), Form::Column))
-                    || matches!((r, &left.form, &right.form), (Text, Form::Column, Form::Literal(..)));
+                let literal_text =
+                    l == Text && is_beside_column(&left, &right) || r == Text && is_beside_column(&right, &left);
                 let converts = beside == Beside::Operator && matches!(operator, "=" | "<" | "<=" | ">" | ">=");
                 if literal_text && converts && number.family() == Integer { number } else { Type::of(DOUBLE) }
             }
