@@ -18,14 +18,13 @@ from typing import Any, Final, Literal, cast
 from .. import defaults
 from .._shared.arguments import checked_text
 from .._shared.known import KnownSettings, ReusableOptions
-from .._shared.redact import redact
 from .._shared.settings import Settings, nearest, port_number, unknown
 from ..errors import NotSupportedError, ProgrammingError
 from .parse import ALIASES, canonical, parse_text
 from .passfile import find_password
 from .service import read_service
 
-__all__ = ["ALIASES", "KEYWORDS", "ConnectOptions", "Host", "Password", "connect_options", "parse_conninfo", "redact"]
+__all__ = ["ALIASES", "KEYWORDS", "ConnectOptions", "Host", "Password", "connect_options", "parse_conninfo"]
 
 LABEL_BYTES: Final = 63
 """Bytes of a part of a host's name at most (RFC 1035, 2.3.4)."""
