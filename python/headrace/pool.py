@@ -328,10 +328,7 @@ class ConnectionPool(PoolQueries, PoolWork[C]):
             return connection
 
     def _discard(self, connection: C, error: BaseException) -> None:
-        with self._lock:
-            self._core.discard(connection, error, time.monotonic())
-            work = self._settle()
-        self._perform(work)
+        self._report(self._core.discard, connection, error)
         self._wake.set()
 
     def putconn(self, connection: C) -> None:
@@ -364,10 +361,7 @@ class ConnectionPool(PoolQueries, PoolWork[C]):
             with contextlib.suppress(Exception):
                 fit = self._reset(whole, mode)
         finally:
-            with self._lock:
-                core.reset_done(connection, time.monotonic(), fit)
-                work = self._settle()
-            self._perform(work)
+            self._report(core.reset_done, connection, fit)
 
     def connection(self, timeout: float | None = None) -> AbstractContextManager[C]:
         """Opens a block with a connection: commits at its end, and rolls back when it raises an exception.
@@ -403,10 +397,7 @@ class ConnectionPool(PoolQueries, PoolWork[C]):
         self._check_process()
         core = self._core
         deadline = time.monotonic() + checked_seconds(timeout)
-        with self._lock:
-            core.encourage(time.monotonic())
-            work = self._settle()
-        self._perform(work)
+        self._report(core.encourage)
         with self._watching():
             while not core.full:
                 if core.closed:
@@ -437,18 +428,11 @@ class ConnectionPool(PoolQueries, PoolWork[C]):
         Raises:
             ProgrammingError: the numbers are not valid.
         """
-        with self._lock:
-            core = self._core
-            core.resize(core.settings.resized(min_size, max_size), time.monotonic())
-            work = self._settle()
-        self._perform(work)
+        self._report(self._core.resize, self._core.settings.resized(min_size, max_size))
 
     def drain(self) -> None:
         """Replaces every connection, for example after a failover: idle ones at once, others when they are returned."""
-        with self._lock:
-            self._core.drain(time.monotonic())
-            work = self._settle()
-        self._perform(work)
+        self._report(self._core.drain)
 
     def stats(self) -> PoolStats:
         """Returns a snapshot of the pool.

@@ -130,7 +130,7 @@ def test_a_connection_in_doubt_is_discarded_and_replaced() -> None:
     core, (conn,) = opened(min_size=1, max_size=1)
     core.checkout(1)
     core.checkin(conn, Status.ACTIVE, 1)
-    core.reset_done(conn, 2, False)
+    core.reset_done(conn, False, 2)
     assert take(core)[0] == Discard(conn, "doubt")
     assert core.stats().lost == {"doubt": 1}
 
@@ -145,7 +145,7 @@ def test_a_reset_that_takes_too_long_is_severed() -> None:
     gone, again = take(core)
     assert gone == Sever(conn, "doubt")
     assert isinstance(again, Connect)
-    core.reset_done(conn, 20, True)
+    core.reset_done(conn, True, 20)
     assert core.stats().idle == 0
     assert not core._severed
 
@@ -478,7 +478,7 @@ class Machine(RuleBasedStateMachine):
     def reset(self, data: st.DataObject, fit: bool) -> None:
         connection = data.draw(st.sampled_from(self.resetting))
         self.resetting.remove(connection)
-        self.core.reset_done(connection, self.now, fit)
+        self.core.reset_done(connection, fit, self.now)
         self.settle()
         assert fit or connection not in self.alive
 
@@ -570,7 +570,7 @@ def test_a_pool_that_has_worked_waits_for_what_may_be_mended() -> None:
     *_, attempt = take(core)
     core.connect_failed(attempt.attempt, InvalidPassword("in the middle of its change"), 0)
     assert core.mistake is None
-    assert core.waiting == 1
+    assert core.stats().waiting == 1
 
 
 def test_mistake_is_raised_until_the_next_attempt_is_due() -> None:

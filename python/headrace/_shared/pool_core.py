@@ -29,7 +29,7 @@ import random
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic
+from typing import Any, Generic, get_args
 
 from .. import defaults
 from ..errors import PoolClosed, PoolTimeout, ProgrammingError, TooManyRequests
@@ -39,9 +39,6 @@ from .modes import ResetMode
 from .pool_actions import Action, C, Connect, Discard, Fail, Hand, Sever, W
 from .pool_checks import copy_of_error, is_mistake
 from .pool_settings import ClosedReason, LostReason, PoolStats, Settings
-
-_CLOSED: tuple[ClosedReason, ...] = ("lifetime", "idle", "surplus", "drain", "shutdown")
-_LOST: tuple[LostReason, ...] = ("dead", "broken", "doubt", "refused")
 
 
 @dataclass(slots=True)
@@ -115,11 +112,6 @@ class PoolCore(Generic[C, W]):
     def in_use(self) -> int:
         """Connections that are lent, or being reset."""
         return len(self._lent)
-
-    @property
-    def waiting(self) -> int:
-        """Requests that wait."""
-        return len(self._waiters)
 
     @property
     def full(self) -> bool:
@@ -264,48 +256,44 @@ class PoolCore(Generic[C, W]):
         is_idle = status == TransactionStatus.IDLE
         left_open = is_idle and connection.needs_reset
         if is_idle and not left_open and self.settings.reset != "discard" and not connection.broken:
-            self._back(entry, now)
             self._place(entry, now)
             return None
         mode = self.settings.reset
         if mode == "none":
             mode = at_least
         if connection.closed or connection.broken:
-            self._take_back(entry, now, "broken")
+            self._place(entry, now, "broken")
         elif connection.streaming:
             # A reset would wait for its rows, which are never read.
-            self._take_back(entry, now, "doubt")
+            self._place(entry, now, "doubt")
         elif self._doomed(entry, now):
             # The server rolls back what is open when the connection ends: no reset needed.
-            self._back(entry, now)
             self._place(entry, now)
         elif mode != "none" or left_open:
             entry.reset_by = now + defaults.POOL_RESET_TIMEOUT
             return mode
         elif status in (TransactionStatus.INTRANS, TransactionStatus.INERROR) and not connection.needs_reset:
-            self._back(entry, now)
             self._place(entry, now)
         else:
-            self._take_back(entry, now, "doubt")
+            self._place(entry, now, "doubt")
         return None
 
     def to_reset(self, connection: C) -> C:
         """The connection to which the reset of what came back is to be done."""
         return self._lent[id(connection)].connection
 
-    def reset_done(self, connection: C, now: float, fit: bool | None) -> None:
+    def reset_done(self, connection: C, fit: bool | None, now: float) -> None:
         """The reset is over; ``fit`` if it succeeded and left the connection idle, None if it was cancelled."""
         entry = self._lent.get(id(connection))
         if entry is None:
             self._severed.pop(id(connection), None)
         elif fit and not entry.connection.closed and not entry.connection.broken:
             entry.reset_by = None
-            self._back(entry, now)
             self._place(entry, now)
         else:
             if fit is None:
                 self.pause(now)
-            self._take_back(entry, now, "doubt")
+            self._place(entry, now, "doubt")
 
     def discard(self, connection: C, error: BaseException, now: float) -> None:
         """A callback refused the connection that was about to be lent. A new one counts as a failure to connect, or a
@@ -317,7 +305,7 @@ class PoolCore(Generic[C, W]):
             return
         if entry.lends == 1:
             self._failed(self._round, error, now)
-        self._take_back(entry, now, "refused")
+        self._place(entry, now, "refused")
 
     # connecting
 
@@ -390,8 +378,8 @@ class PoolCore(Generic[C, W]):
             rejected=self._rejected,
             errors=self._errors,
             opened=self._opened,
-            closed={why: self._gone[why] for why in _CLOSED if why in self._gone},
-            lost={why: self._gone[why] for why in _LOST if why in self._gone},
+            closed={why: self._gone[why] for why in get_args(ClosedReason) if why in self._gone},
+            lost={why: self._gone[why] for why in get_args(LostReason) if why in self._gone},
         )
 
     # how it is decided
@@ -442,24 +430,17 @@ class PoolCore(Generic[C, W]):
         were lent or returned."""
         for entry in list(self._lent.values()):
             if entry.reset_by is None and is_dropped(entry):
-                self._take_back(entry, now, "doubt")
+                self._place(entry, now, "doubt")
 
-    def _back(self, entry: _Entry[C], now: float) -> None:
-        """It is lent no more."""
-        del self._lent[id(entry.lent)]
-        entry.lent = None
-        self._used += now - entry.since
-
-    def _take_back(self, entry: _Entry[C], now: float, why: LostReason) -> None:
-        self._back(entry, now)
-        self._discard(entry, why)
-        self._grow(now)
-
-    def _place(self, entry: _Entry[C], now: float) -> None:
-        """A connection in step: the longest waiter's, or idle."""
-        why = self._doomed(entry, now)
-        if why is not None:
-            self._discard(entry, why)
+    def _place(self, entry: _Entry[C], now: float, why: LostReason | None = None) -> None:
+        """A connection that is lent no more: the longest waiter's, or idle; closed if there is a reason ``why``."""
+        if entry.lent is not None:
+            del self._lent[id(entry.lent)]
+            entry.lent = None
+            self._used += now - entry.since
+        ended = why or self._doomed(entry, now)
+        if ended is not None:
+            self._discard(entry, ended)
             self._grow(now)
             return
         entry.since = now

@@ -100,6 +100,13 @@ class PoolWork(Generic[C]):
                 work.append(action)
         return work
 
+    def _report(self, event: Callable[..., object], *what: Any) -> None:
+        """Reports an event to the core, with the lock held, and performs what it decides, without it."""
+        with self._lock:
+            event(*what, time.monotonic())
+            work = self._settle()
+        self._perform(work)
+
     def _perform(self, work: Work[C] | None) -> None:
         for action in work or ():
             if isinstance(action, Connect):
@@ -139,10 +146,7 @@ class PoolWork(Generic[C]):
                 close(connection)
             self._connect_failed(attempt, error)
             return
-        with self._lock:
-            self._core.connected(attempt, connection, time.monotonic())
-            work = self._settle()
-        self._perform(work)
+        self._report(self._core.connected, attempt, connection)
 
     def _set_up(self, connection: C) -> None:
         """Calls ``configure``; a reset goes back to what it has set."""
@@ -159,22 +163,14 @@ class PoolWork(Generic[C]):
         return connection.transaction_status == TransactionStatus.IDLE
 
     def _connect_failed(self, attempt: int, error: BaseException) -> None:
-        with self._lock:
-            self._core.connect_failed(attempt, error, time.monotonic())
-            work = self._settle()
-        self._perform(work)
+        self._report(self._core.connect_failed, attempt, error)
         self._wake.set()
 
     def _tick(self) -> float | None:
         """Does the periodic work of the pool; returns the seconds until the next time, None when it is closed."""
+        self._report(self._core.tick)
         with self._lock:
-            if self._core.closed:
-                return None
-            self._core.tick(time.monotonic())
-            work = self._settle()
-        self._perform(work)
-        with self._lock:
-            return max(0.0, self._core.wakeup - time.monotonic())
+            return None if self._core.closed else max(0.0, self._core.wakeup - time.monotonic())
 
 
 def commit(connection: PoolConnection) -> None:

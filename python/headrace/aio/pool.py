@@ -369,7 +369,7 @@ class AsyncConnectionPool(AsyncPoolQueries, LoopPoolWork[C]):
         def over(task: asyncio.Task[bool]) -> None:
             self._resets.pop(id(whole), None)
             fit = None if task.cancelled() else task.exception() is None and task.result()
-            core.reset_done(connection, loop.time(), fit)
+            core.reset_done(connection, fit, loop.time())
             self._settle()
 
         task.add_done_callback(over)

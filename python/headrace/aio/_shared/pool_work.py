@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, Generic, Protocol, TypeVar
 
 from ..._shared.modes import ResetMode
-from ..._shared.pool_actions import Connect, Discard, Fail, Hand, Pooled
+from ..._shared.pool_actions import Connect, Fail, Hand, Pooled, Sever
 from ..._shared.pool_checks import check_mode, is_configured_again, remember
 from ..._shared.pool_core import PoolCore
 from ..._shared.pool_settings import Settings
@@ -88,25 +88,19 @@ class LoopPoolWork(Generic[C]):
                         action.waiter.set_exception(action.error)
                 elif isinstance(action, Connect):
                     self._start_connect(action.attempt)
-                elif isinstance(action, Discard):
-                    self._start_close(action.connection)
                 else:
-                    reset = self._resets.get(id(action.connection))
-                    if reset is not None:
+                    if isinstance(action, Sever) and (reset := self._resets.get(id(action.connection))) is not None:
                         reset.cancel()
-                    self._start_close(action.connection)
+                    self._spawn(close(action.connection))
         if self._watchers:
             watchers, self._watchers = self._watchers, []
             for watcher in watchers:
                 if not watcher.done():
                     watcher.set_result(None)
-        if core.closed:
-            if self._timer is not None:
-                self._timer.cancel()
-                self._timer = None
-        elif self._timer is None or core.wakeup < self._timer.when():
-            if self._timer is not None:
-                self._timer.cancel()
+        if self._timer is not None and (core.closed or core.wakeup < self._timer.when()):
+            self._timer.cancel()
+            self._timer = None
+        if self._timer is None and not core.closed:
             self._timer = loop.call_at(core.wakeup, _tick_of, self._ref)
 
     def _tick(self) -> None:
@@ -121,9 +115,6 @@ class LoopPoolWork(Generic[C]):
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return task
-
-    def _start_close(self, connection: C) -> None:
-        self._spawn(close(connection))
 
     def _start_connect(self, attempt: int) -> None:
         task: asyncio.Task[C] = self._spawn(self._connect_one())
