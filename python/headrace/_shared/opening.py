@@ -11,6 +11,8 @@ import inspect
 import socket
 import threading
 import time
+from collections.abc import Callable
+from queue import Empty, SimpleQueue
 from typing import Any, Final, TypeVar
 
 from .._native import Wire
@@ -119,28 +121,31 @@ def overdue(timeout: float | None) -> ConnectionTimeout:
 def lookup(host: str, port: int, timeout: float | None) -> list[tuple[str, int]]:
     """What ``getaddrinfo`` returns for a host, within ``timeout`` seconds (None: however long it takes).
 
-    Neither a signal nor a limit ends that call, so a thread makes it, which is not waited for after that.
-
     Raises OSError, and ConnectionTimeout.
     """
     if is_address(host):
         return [(host, port)]
-    outcome: list[Any] = []
-    over = threading.Event()
+    answers: SimpleQueue[Any] = SimpleQueue()
+    look_up(host, port, answers.put)
+    try:
+        return addresses(answers.get(timeout=timeout), port)
+    except Empty:
+        raise overdue(timeout) from None
+
+
+def look_up(host: str, port: int, answered: Callable[[Any], object]) -> None:
+    """Calls ``getaddrinfo`` in a thread of its own, and ``answered`` there with its result or error. Neither a signal,
+    a limit nor the end of a loop ends that call, so nothing waits for the thread."""
 
     def ask() -> None:
+        outcome: Any = None
         try:
-            outcome.append(socket.getaddrinfo(host_name(host), port, type=socket.SOCK_STREAM))
+            outcome = socket.getaddrinfo(host_name(host), port, type=socket.SOCK_STREAM)
         except BaseException as error:
-            outcome.append(error)
-        over.set()
+            outcome = error
+        answered(outcome)
 
     threading.Thread(target=ask, name="headrace-resolver", daemon=True).start()
-    if not over.wait(timeout):
-        raise overdue(timeout)
-    if isinstance(outcome[0], BaseException):
-        raise outcome[0]
-    return addresses(outcome[0], port)
 
 
 def resolve(host: str, port: int, timeout: float | None) -> list[tuple[str, int]]:
@@ -166,8 +171,10 @@ def host_name(host: str) -> str | bytes:
     return host.encode("ascii") if host.isascii() else host
 
 
-def addresses(found: list[Any], port: int) -> list[tuple[str, int]]:
-    """What getaddrinfo found, each once."""
+def addresses(found: Any, port: int) -> list[tuple[str, int]]:
+    """What getaddrinfo found, each once. Raises its error, where it found none."""
+    if isinstance(found, BaseException):
+        raise found
     return list(dict.fromkeys((str(entry[4][0]), port) for entry in found))
 
 

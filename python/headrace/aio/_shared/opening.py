@@ -10,8 +10,6 @@ import asyncio
 import contextlib
 import functools
 import inspect
-import socket
-import threading
 from collections.abc import Callable, Coroutine, Generator
 from contextlib import AbstractAsyncContextManager
 from types import TracebackType
@@ -22,8 +20,8 @@ from ..._shared.cancel_requests import MessageRequest
 from ..._shared.opening import (
     addresses,
     check_password,
-    host_name,
     is_address,
+    look_up,
     no_connection,
     overdue,
     unknown_host,
@@ -148,7 +146,7 @@ async def resolve(host: str, port: int, timeout: float | None) -> list[tuple[str
 async def lookup(host: str, port: int, timeout: float | None) -> list[tuple[str, int]]:
     """What ``getaddrinfo`` returns for a host, within ``timeout`` seconds (None: however long it takes).
 
-    In a thread of its own: nothing ends that call, and the loop's executor is waited for when the loop ends.
+    Not by the loop's executor, whose threads are waited for when the loop ends.
 
     Raises OSError, and ConnectionTimeout.
     """
@@ -160,30 +158,20 @@ async def lookup(host: str, port: int, timeout: float | None) -> list[tuple[str,
         raise overdue(timeout) from None
 
 
-async def _found(host: str, port: int) -> list[Any]:
+async def _found(host: str, port: int) -> Any:
     loop = asyncio.get_running_loop()
-    future: asyncio.Future[list[Any]] = loop.create_future()
+    future: asyncio.Future[Any] = loop.create_future()
 
-    def tell(found: list[Any] | None, error: Exception | None) -> None:
-        if future.done():
-            return
-        if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(found or [])
+    def found(outcome: Any) -> None:
+        if not future.done():
+            future.set_result(outcome)
 
-    def ask() -> None:
-        found: list[Any] | None = None
-        failure: Exception | None = None
-        try:
-            found = socket.getaddrinfo(host_name(host), port, type=socket.SOCK_STREAM)
-        except Exception as error:
-            failure = error
+    def answered(outcome: Any) -> None:
         # The loop may be closed: the result is not needed any more.
         with contextlib.suppress(RuntimeError):
-            loop.call_soon_threadsafe(tell, found, failure)
+            loop.call_soon_threadsafe(found, outcome)
 
-    threading.Thread(target=ask, name="headrace-resolver", daemon=True).start()
+    look_up(host, port, answered)
     return await future
 
 
