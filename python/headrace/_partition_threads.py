@@ -1,15 +1,66 @@
-"""Several streams of Arrow record batches, read by threads, in the order of the streams."""
+"""Streams of the record batches of partitions: each on a connection of its own, several read by threads, in order."""
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator, Sequence
+from typing import Any
 
-from . import defaults
-from ._native import ArrowBatch
-from ._shared.partition import PartitionStream
+from . import defaults, errors
+from ._native import ArrowBatch, ArrowSink
+from ._shared.arrow_stream import ArrowStream
+from ._shared.connection import BlockingConnection
+
+
+class PartitionStream(ArrowStream):
+    """The Arrow record batches of a partition, while they are received, on a connection of their own.
+
+    The connection is closed at the end of the stream. Close it if it is not read to its end, or use it as a context
+    manager.
+    """
+
+    def __init__(self, connection: BlockingConnection[Any], batches: Generator[ArrowBatch], sink: ArrowSink) -> None:
+        super().__init__(batches, sink)
+        self._connection = connection
+
+    def __next__(self) -> ArrowBatch:
+        try:
+            return super().__next__()
+        except BaseException:
+            self.close()
+            raise
+
+    def _begin(self) -> None:
+        try:
+            super()._begin()
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Ends the stream and closes its connection. Does nothing after its end."""
+        try:
+            super().close()
+        except errors.Error:
+            # The connection ends anyway.
+            pass
+        finally:
+            self._connection.close()
+
+    def abort(self, timeout: float) -> None:
+        """Cancels the statement and closes the connection, from any thread, also while another one waits for a batch:
+        that raises QueryCanceled or ConnectionClosed then. A server that only computes does not see that a connection
+        was closed.
+
+        Args:
+            timeout: seconds for the cancel request.
+        """
+        with contextlib.suppress(errors.Error):
+            self._connection.cancel(timeout=timeout)
+        self._connection.close()
 
 
 class _Ahead:

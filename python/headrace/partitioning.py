@@ -16,13 +16,13 @@ from uuid import uuid4
 
 from . import defaults
 from ._native import ArrowBatch, ArrowSink
-from ._partition_threads import in_order
+from ._partition_threads import PartitionStream, in_order
 from ._shared.arrow import Numeric, arrow_sink
 from ._shared.arrow_stream import ArrowStream
 from ._shared.connection import BlockingConnection
 from ._shared.dispatch import module_for
 from ._shared.loading import NO_CONVERSIONS
-from ._shared.partition import Partition, PartitionStream, quoted, without_secrets
+from ._shared.partition import Partition, quoted, without_secrets
 from ._shared.planning import AUTO, Planned, Request, Source
 from .errors import DatabaseError, ProgrammingError
 

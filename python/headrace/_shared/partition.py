@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import contextlib
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, ClassVar, Final
 
-from .. import errors
-from .._native import ArrowBatch, ArrowSink
 from ..errors import ProgrammingError
 from .arrow import Numeric
-from .arrow_stream import ArrowStream
-from .connection import BlockingConnection
 
 _SECRET_WORDS: Final = ("pass", "pwd", "secret", "token", "scram", "keylog")
 """A keyword with one of these in its name is not part of an address."""
@@ -124,51 +119,3 @@ def quoted(name: str, quote: str) -> str:
             f"the column {name!r} needs quotes, which partitions do not write; use a query that renames it"
         )
     return name
-
-
-class PartitionStream(ArrowStream):
-    """The Arrow record batches of a partition, while they are received, on a connection of their own.
-
-    The connection is closed at the end of the stream. Close it if it is not read to its end, or use it as a context
-    manager.
-    """
-
-    def __init__(self, connection: BlockingConnection[Any], batches: Generator[ArrowBatch], sink: ArrowSink) -> None:
-        super().__init__(batches, sink)
-        self._connection = connection
-
-    def __next__(self) -> ArrowBatch:
-        try:
-            return super().__next__()
-        except BaseException:
-            self.close()
-            raise
-
-    def _begin(self) -> None:
-        try:
-            super()._begin()
-        except BaseException:
-            self.close()
-            raise
-
-    def close(self) -> None:
-        """Ends the stream and closes its connection. Does nothing after its end."""
-        try:
-            super().close()
-        except errors.Error:
-            # The connection ends anyway.
-            pass
-        finally:
-            self._connection.close()
-
-    def abort(self, timeout: float) -> None:
-        """Cancels the statement and closes the connection, from any thread, also while another one waits for a batch:
-        that raises QueryCanceled or ConnectionClosed then. A server that only computes does not see that a connection
-        was closed.
-
-        Args:
-            timeout: seconds for the cancel request.
-        """
-        with contextlib.suppress(errors.Error):
-            self._connection.cancel(timeout=timeout)
-        self._connection.close()
