@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, cast, overload
 
-from ._shared.json_functions import set_json as set_json
 from ._shared.loading import set_dumpers as set_dumpers
+from ._shared.loading import set_json as set_json
 from ._shared.loading import set_loaders as set_loaders
 from ._shared.modes import CopyFormat as CopyFormat
 from ._shared.modes import Duplicates as Duplicates

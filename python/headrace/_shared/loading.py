@@ -1,4 +1,5 @@
-"""What makes the program's own objects of the values of columns, by the type of the column, on every database."""
+"""What a program has values converted by, on every database: loaders of columns by their type, and the defaults of a
+process for them, for dumpers of parameters and for JSON."""
 
 from __future__ import annotations
 
@@ -6,8 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..rows import Records
-from .arguments import checked_callable, checked_dumpers, checked_mapping
-from .json_functions import register_json
+from .arguments import checked_callable, checked_dumpers, checked_json, checked_mapping
 
 if TYPE_CHECKING:
     from .core import Core
@@ -18,7 +18,19 @@ Dumper: TypeAlias = Callable[[Any], "bytes | str"]
 _RESULTS_KNOWN: Final = 128
 """Results of which it is kept which loaders their columns have."""
 
-_of_the_process: tuple[Mapping[str | int, Loader | None], Mapping[type, Dumper]] = ({}, {})
+_of_the_process: Final[dict[str, Any]] = {"json": (None, None), "loaders": {}, "dumpers": {}}
+"""What the connections have that are opened from now on, and have none of their own."""
+
+
+def set_json(loads: Callable[[str], Any] | None = None, dumps: Callable[[Any], str | bytes] | None = None) -> None:
+    """Sets what reads and writes JSON on the connections of all databases that are opened from now on, and have no
+    ``json_loads`` and ``json_dumps`` of their own.
+
+    Args:
+        loads: makes an object of the text of a JSON value; None for :func:`json.loads`.
+        dumps: makes text or its UTF-8 of an object; None for :func:`json.dumps`.
+    """
+    _of_the_process["json"] = checked_json(loads, "loads"), checked_json(dumps, "dumps")
 
 
 def set_loaders(loaders: Mapping[str | int, Callable[[Any], Any] | None] | None = None) -> None:
@@ -28,8 +40,7 @@ def set_loaders(loaders: Mapping[str | int, Callable[[Any], Any] | None] | None 
     Args:
         loaders: as ``connect`` takes them; None for none.
     """
-    global _of_the_process
-    _of_the_process = dict(checked_loaders(loaders)), _of_the_process[1]
+    _of_the_process["loaders"] = dict(checked_loaders(loaders))
 
 
 def set_dumpers(dumpers: Mapping[type, Callable[[Any], bytes | str]] | None = None) -> None:
@@ -39,8 +50,7 @@ def set_dumpers(dumpers: Mapping[type, Callable[[Any], bytes | str]] | None = No
     Args:
         dumpers: as ``connect`` takes them; None for none.
     """
-    global _of_the_process
-    _of_the_process = _of_the_process[0], dict(checked_dumpers(dumpers))
+    _of_the_process["dumpers"] = dict(checked_dumpers(dumpers))
 
 
 def checked_loaders(loaders: Mapping[Any, Any] | None) -> Mapping[Any, Any]:
@@ -64,10 +74,12 @@ def register_conversions(
     dumpers: Mapping[type, Dumper] | None,
 ) -> None:
     """Registers what a connection that was opened is given, and what the process has where that is None."""
-    register_json(connection, *json)
-    if loaders := _of_the_process[0] if loaders is None else loaders:
+    functions = [default if own is None else own for own, default in zip(json, _of_the_process["json"], strict=True)]
+    if functions != [None, None]:
+        connection.register_json(*functions)
+    if loaders := _of_the_process["loaders"] if loaders is None else loaders:
         connection.register_loaders(loaders)
-    if dumpers := _of_the_process[1] if dumpers is None else dumpers:
+    if dumpers := _of_the_process["dumpers"] if dumpers is None else dumpers:
         connection.register_dumpers(dumpers)
 
 
