@@ -39,16 +39,13 @@ class Ends:
         """The end of a transaction raises an error now: on a closed session it is about that."""
         self._told = self._told or self.wire.closed
 
-    def is_cut(self) -> bool:
-        """Returns true if anything but the program's ``close()`` has ended the session."""
-        return self._status_at_end() is not None
-
     def is_lost(self) -> bool:
         """Returns true if the session was lost, and no end has raised that."""
-        return not self._told and self._status_at_end() not in (None, TransactionStatus.IDLE)
+        return not self._told and self.status_at_end() not in (None, TransactionStatus.IDLE)
 
-    def _status_at_end(self) -> TransactionStatus | None:
-        """Where the transaction stood when the session was cut; None if it was not."""
+    def status_at_end(self) -> TransactionStatus | None:
+        """Where the transaction stood when anything but the program's ``close()`` ended the session; None if nothing
+        has."""
         if not self.wire.closed or self._closed_here:
             return None
         try:

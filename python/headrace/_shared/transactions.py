@@ -302,7 +302,7 @@ class Transactions(Ends, ABC):
             begin = self.modes() if self.savepoint_begins(outer, open) else None
             yield from each(self.wire.verb("savepoint", name, begin=begin))
         elif not self.begin_travels:
-            yield from each(self.wire.verb("begin", begin=self.modes()))
+            yield from self.begin_transaction()
         return name, outer
 
     def has_savepoint(self, rollback: bool) -> bool:
@@ -483,6 +483,8 @@ class Transactions(Ends, ABC):
         """Ends a block, unless a reset has ended it: the session may have another user then."""
         if block.resets != self.resets:
             return
+        queued: Begun[None] | None = None
+        """The block's end, once no interrupt can come before its first request is in the queue."""
         try:
             with self.ordered():
                 self.uncount(block, with_inner=True)
@@ -491,25 +493,19 @@ class Transactions(Ends, ABC):
                 state = block.state or (None, block.begins)
                 flow = None if block.lost else Begun(self.leave_transaction(state, rollback))
                 self._close_blocks()
+            queued = flow
+            if queued is not None:
+                yield from queued.rest()
         except BaseException as error:
             try:
-                yield from self.undo(block, interrupted=not isinstance(error, Error))
-            finally:
-                yield from self.finish(block, isinstance(error, Error))
-            raise
-        if flow is None:
-            yield from self.finish(block)
-            raise InterfaceError(LOST)
-        try:
-            yield from flow.rest()
-        except BaseException as error:
-            try:
-                if flow.is_interrupted():
-                    yield from self.undo(block, interrupted=True)
+                if queued is None or queued.is_interrupted():
+                    yield from self.undo(block, interrupted=not isinstance(error, Error))
             finally:
                 yield from self.finish(block, isinstance(error, Error))
             raise
         yield from self.finish(block)
+        if queued is None:
+            raise InterfaceError(LOST)
 
     def undo(self, block: Block, *, interrupted: bool) -> Flow[None]:
         """A block whose end could not be queued is open no more. One that was ``interrupted`` before that is rolled

@@ -156,7 +156,7 @@ class Reading(ExclusiveUse):
         self.watch = None
         core.readings.discard(self)
         if core.wire.closed:
-            if self.own and not (told or self.abandoned) and core.is_cut():
+            if self.own and not (told or self.abandoned) and core.status_at_end() is not None:
                 # What the query has changed is lost with its transaction.
                 raise core.loss(is_all=False)
             return None
