@@ -13,7 +13,7 @@ from .._native import ArrowBatch, ArrowResult, ArrowSink
 from .arrow import Numeric, arrow_rows, arrow_sink, reader_maker
 from .arrow_stream import ArrowStream
 from .cancelling import BlockingCancelling
-from .core import no_keywords
+from .core import check_keywords
 from .cursor_base import Params
 from .frames import BlockingFrames
 
@@ -68,8 +68,7 @@ class BlockingArrowQueries(BlockingFrames, BlockingCancelling[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
             ProgrammingError: the statement returned no rows.
         """
-        if named:
-            raise no_keywords("fetch_arrow", named)
+        check_keywords("fetch_arrow", named)
         core, arrow = self._core, arrow_sink(numeric, batch_rows, batch_bytes)
         try:
             return arrow_rows(self._wait(core.submit_arrow(sql, args or None, arrow), timeout))
@@ -118,8 +117,7 @@ class BlockingArrowQueries(BlockingFrames, BlockingCancelling[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
             ProgrammingError: the statement returned no rows.
         """
-        if named:
-            raise no_keywords("fetch_record_batch", named)
+        check_keywords("fetch_record_batch", named)
         made = reader_maker("fetch_record_batch")
         batches = self.stream_arrow(
             sql, *args, numeric=numeric, batch_rows=batch_rows, batch_bytes=batch_bytes, timeout=timeout
@@ -164,7 +162,6 @@ class BlockingArrowQueries(BlockingFrames, BlockingCancelling[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: a wait was cancelled after ``timeout`` seconds.
         """
-        if named:
-            raise no_keywords("stream_arrow", named)
+        check_keywords("stream_arrow", named)
         sink = arrow_sink(numeric, batch_rows, batch_bytes)
         return ArrowStream(self._arrow_batches(sql, args or None, sink, timeout), sink)

@@ -17,7 +17,8 @@ class SessionRequest:
         options: its options.
         send: queues the request on it, and returns its ticket.
         by_close: true if the server answers by closing the connection.
-        ask: queues a question on that session, whose answer ``check`` is given with it before the request is sent: it
+        ask: queues a question on that session, for ``check``; None where nothing is to be checked.
+        check: is given that session and its answer, None if the server has refused it, before the request is sent:
             raises OperationalError where the session is with another server than what is to be cancelled.
     """
 
@@ -38,15 +39,7 @@ class SessionRequest:
         self._wire = wire
         self._send = send
         self._by_close = by_close
-        self._check = check
-
-    def check(self, wire: Wire, answer: Any) -> None:
-        """The question has this answer; None, if the server has refused it.
-
-        Raises OperationalError where the request would reach another server.
-        """
-        if self._check is not None:
-            self._check(wire, answer)
+        self.check = check
 
     def open(self, loop: Any) -> Wire:
         """Makes the engine's connection of that session, for a loop; None for a blocking one."""

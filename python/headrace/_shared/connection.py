@@ -17,7 +17,7 @@ from ..rows import RowFactory, tuple_row
 from ..types import ParameterRows
 from .arguments import checked_rows
 from .arrow_queries import BlockingArrowQueries
-from .core import Pipelined, Rollback, no_keywords
+from .core import Pipelined, Rollback, check_keywords
 from .cursor import BlockingCursor
 from .cursor_base import Params
 from .lease import NO_CORE
@@ -215,7 +215,7 @@ class BlockingConnection(BlockingArrowQueries[R]):
             ProgrammingError: the statement returned no rows.
         """
         if named:
-            raise no_keywords("fetch", named)
+            check_keywords("fetch", named)
         return self._rows(self.row_factory, sql, args, timeout)
 
     def fetchrow(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> R | None:
@@ -236,7 +236,7 @@ class BlockingConnection(BlockingArrowQueries[R]):
             ProgrammingError: the statement returned no rows.
         """
         if named:
-            raise no_keywords("fetchrow", named)
+            check_keywords("fetchrow", named)
         rows = self._rows(self.row_factory, sql, args, timeout, True)
         return rows[0] if rows else None
 
@@ -258,7 +258,7 @@ class BlockingConnection(BlockingArrowQueries[R]):
             ProgrammingError: the statement returned no rows.
         """
         if named:
-            raise no_keywords("fetchval", named)
+            check_keywords("fetchval", named)
         rows = self._rows(tuple_row, sql, args, timeout, True)
         return rows[0][0] if rows else None
 

@@ -30,13 +30,14 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=after_fork_in_child)
 
 
-def no_keywords(method: str, named: Mapping[str, Any]) -> TypeError:
-    """The error of a query that was given its values by keywords."""
-    name = next(iter(named))
-    return TypeError(
-        f"{method}() has no keyword {name!r}: it takes a query's values one by one, or where they are written "
-        f"%({name})s one mapping, {method}(sql, {{{name!r}: ...}})"
-    )
+def check_keywords(method: str, named: Mapping[str, Any]) -> None:
+    """Raises TypeError for a query that was given its values by keywords."""
+    if named:
+        name = next(iter(named))
+        raise TypeError(
+            f"{method}() has no keyword {name!r}: it takes a query's values one by one, or where they are written "
+            f"%({name})s one mapping, {method}(sql, {{{name!r}: ...}})"
+        )
 
 
 class Pipelined:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -297,9 +298,7 @@ class BlockingCursor(CursorBase[R]):
         """
         if self._pending is not None:
             self._resolve(timeout)
-        if self._core.timing:
-            return self._timed(lambda: self._many(size))  # type: ignore[no-any-return]
-        return self._many(size)
+        return self._timed(partial(self._many, size)) if self._core.timing else self._many(size)
 
     def fetchall(self, *, timeout: float | None = None) -> list[R]:
         """Returns all remaining rows.
@@ -359,8 +358,7 @@ class BlockingCursor(CursorBase[R]):
             ConnectionClosed: the connection was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds.
         """
-        if self._pending is not None:
-            self._resolve(timeout)
+        self._resolve(timeout)
         return self._next_set()
 
     def scroll(self, value: int, mode: ScrollMode = "relative", *, timeout: float | None = None) -> None:
@@ -379,8 +377,7 @@ class BlockingCursor(CursorBase[R]):
             DatabaseError: a pipelined statement failed.
             TimeoutError: a pipelined statement was cancelled after ``timeout`` seconds.
         """
-        if self._pending is not None:
-            self._resolve(timeout)
+        self._resolve(timeout)
         self._scroll(value, mode)
 
     def close(self, *, timeout: float | None = None) -> None:

@@ -97,7 +97,9 @@ class CursorBase(Generic[R]):
 
     def _clear(self) -> None:
         if self._pending is not None:
-            self._leave_pending()
+            if self._pipeline is not None:
+                # Used again in a pipeline that has not read its result: its error is still the pipeline's to raise.
+                self._pipeline.leave(self, copy.copy(self))
             self._pending = None
         self._keeps_rows = True
         self._result = None
@@ -113,13 +115,6 @@ class CursorBase(Generic[R]):
         self._pending = ticket
         self._pipeline = pipeline
         pipeline.cursors.append(self)
-
-    def _leave_pending(self) -> None:
-        """The cursor is used again in a pipeline that has not read its result: its error is still the pipeline's to
-        raise."""
-        pipeline = self._pipeline
-        if pipeline is not None:
-            pipeline.leave(self, copy.copy(self))
 
     def _set(self, result: Result) -> None:
         self._result = result

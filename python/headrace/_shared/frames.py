@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from .._native import ArrowResult
 from .arrow import Numeric, frame_maker, polars_maker, table_maker
-from .core import no_keywords
+from .core import check_keywords
 
 if TYPE_CHECKING:
     from ..sql import Statement
@@ -58,8 +58,7 @@ class BlockingFrames:
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
             ProgrammingError: the statement returned no rows.
         """
-        if named:
-            raise no_keywords("fetch_arrow_table", named)
+        check_keywords("fetch_arrow_table", named)
         made = table_maker("fetch_arrow_table")
         return made(self._whole(sql, args, numeric, timeout))
 
@@ -97,8 +96,7 @@ class BlockingFrames:
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
             ProgrammingError: the statement returned no rows.
         """
-        if named:
-            raise no_keywords("fetch_df", named)
+        check_keywords("fetch_df", named)
         made = frame_maker("fetch_df")
         return made(self._whole(sql, args, numeric, timeout))
 
@@ -137,7 +135,6 @@ class BlockingFrames:
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
             ProgrammingError: the statement returned no rows.
         """
-        if named:
-            raise no_keywords("fetch_polars", named)
+        check_keywords("fetch_polars", named)
         made = polars_maker("fetch_polars")
         return made(self._whole(sql, args, numeric, timeout))

@@ -9,7 +9,7 @@ import os
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable
-from typing import Any, ClassVar, Final, Literal, TypeAlias
+from typing import Any, ClassVar, Final, Literal, TypeAlias, cast
 
 from ..errors import OperationalError, ProgrammingError
 from .arguments import checked_buffer, checked_text, checked_whole
@@ -24,10 +24,9 @@ CLOSED: Final = "the large object is closed"
 def checked_mode(mode: Any) -> LobMode:
     """A mode. Raises ProgrammingError for what is none."""
     checked_text(mode, "mode")
-    for known in MODES:
-        if mode == known:
-            return known
-    raise ProgrammingError(f"mode {mode!r} is not one of {', '.join(MODES)}")
+    if mode not in MODES:
+        raise ProgrammingError(f"mode {mode!r} is not one of {', '.join(MODES)}")
+    return cast("LobMode", mode)
 
 
 class LobState(ABC):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Final, NamedTuple
 
 from .._native import ArrowSink
@@ -131,18 +132,10 @@ def ranges(
     """
     if not bounds:
         return [Part(f"{key} {is_not_null}", (), rows[0] if rows else None)]
-    parts: list[Part] = []
-    for number in range(len(bounds) + 1):
-        conditions: list[str] = []
-        params: list[Any] = []
-        if number > 0:
-            conditions.append(f"{key} >= {mark}")
-            params.append(bounds[number - 1])
-        if number < len(bounds):
-            conditions.append(f"{key} < {mark}")
-            params.append(bounds[number])
-        parts.append(Part(" AND ".join(conditions), tuple(params), rows[number] if rows else None))
-    return parts
+    low, high = f"{key} >= {mark}", f"{key} < {mark}"
+    between = [Part(f"{low} AND {high}", pair) for pair in pairwise(bounds)]
+    parts = [Part(high, (bounds[0],)), *between, Part(low, (bounds[-1],))]
+    return [part._replace(rows=number) for part, number in zip(parts, rows, strict=True)] if rows else parts
 
 
 def named_field(fields: Sequence[tuple[Any, ...]], name: str) -> tuple[Any, ...]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 from .._native import ArrowResult
 from ..types import ParameterRows
 from .arrow import Numeric
-from .core import no_keywords
+from .core import check_keywords
 from .cursor_base import Params
 from .frames import BlockingFrames
 from .protocols import ConnectionProtocol, CursorProtocol
@@ -117,8 +117,7 @@ class PoolQueries(BlockingFrames):
             TimeoutError: the call was cancelled after ``timeout`` seconds.
             ProgrammingError: the statement returned no rows.
         """
-        if named:
-            raise no_keywords("fetch", named)
+        check_keywords("fetch", named)
         with self.connection() as connection:
             return connection.fetch(sql, *args, timeout=timeout)
 
@@ -146,8 +145,7 @@ class PoolQueries(BlockingFrames):
             TimeoutError: the call was cancelled after ``timeout`` seconds.
             ProgrammingError: the statement returned no rows.
         """
-        if named:
-            raise no_keywords("fetchrow", named)
+        check_keywords("fetchrow", named)
         with self.connection() as connection:
             return connection.fetchrow(sql, *args, timeout=timeout)
 
@@ -173,7 +171,6 @@ class PoolQueries(BlockingFrames):
             TimeoutError: the call was cancelled after ``timeout`` seconds.
             ProgrammingError: the statement returned no rows.
         """
-        if named:
-            raise no_keywords("fetchval", named)
+        check_keywords("fetchval", named)
         with self.connection() as connection:
             return connection.fetchval(sql, *args, timeout=timeout)

@@ -87,8 +87,7 @@ class BlockingServerCursor(ServerCursorBase, BlockingCursor[R]):
         return rows[0] if rows else None
 
     def fetchmany(self, size: int | None = None, *, timeout: float | None = None) -> list[R]:
-        wanted = self._wanted(size)
-        return self._connection._run(self._taking(wanted), timeout)  # type: ignore[no-any-return]
+        return self._connection._run(self._taking(self._wanted(size)), timeout)  # type: ignore[no-any-return]
 
     def fetchall(self, *, timeout: float | None = None) -> list[R]:
         return self._connection._run(self._taking(None), timeout)  # type: ignore[no-any-return]

@@ -53,13 +53,11 @@ class BlockingStreamCursor(StreamCursorBase, BlockingCursor[R]):
         self._check()
         self._forget()
         received = self._received
-        self._blocks = self._begun(received, sql, params, timeout)
-        if not self._next_block():
-            if received.columns is None:
-                self._result = received.result
-            else:
-                self._rows = []
-        if received.columns is not None:
+        self._blocks, self._rows = self._begun(received, sql, params, timeout), []
+        self._next_block()
+        if received.columns is None:
+            self._result, self._rows = received.result, None
+        else:
             self._make = self._core.row_maker(self._row_factory, received.columns)
         return self
 

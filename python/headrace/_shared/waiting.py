@@ -409,13 +409,11 @@ class BlockingWaiting(ConnectionBase[R]):
         """
         if self._strict_close and self.closed:
             raise ConnectionClosed("the connection is closed already")
+        started = time.perf_counter_ns()
         self._core.note_close()
-        if self._core.timing:
-            started = time.perf_counter_ns()
-            self._core.wire.close()
-            self._core.wire.count("close", time.perf_counter_ns() - started)
-            return
         self._core.wire.close()
+        if self._core.timing:
+            self._core.wire.count("close", time.perf_counter_ns() - started)
 
 
 def warn_dropped(ref: weakref.ref[Wire], where: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 from ... import defaults
 from ..._native import ArrowBatch, ArrowResult, ArrowSink
 from ..._shared.arrow import Numeric, arrow_rows, arrow_sink, reader_maker
-from ..._shared.core import no_keywords
+from ..._shared.core import check_keywords
 from ..._shared.cursor_base import Params
 from .arrow_stream import AsyncArrowStream
 from .cancelling import LoopCancelling
@@ -66,8 +66,7 @@ class LoopArrowQueries(LoopFrames, LoopCancelling[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
             ProgrammingError: the statement returned no rows.
         """
-        if named:
-            raise no_keywords("fetch_arrow", named)
+        check_keywords("fetch_arrow", named)
         core, arrow = self._core, arrow_sink(numeric, batch_rows, batch_bytes)
         try:
             return arrow_rows(await self._wait(core.submit_arrow(sql, args or None, arrow), timeout))
@@ -118,8 +117,7 @@ class LoopArrowQueries(LoopFrames, LoopCancelling[R]):
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
             ProgrammingError: the statement returned no rows.
         """
-        if named:
-            raise no_keywords("fetch_record_batch", named)
+        check_keywords("fetch_record_batch", named)
         made = reader_maker("fetch_record_batch")
         # blocking: batches = self.stream_arrow(
         batches = await self.fetch_arrow(  # asyncio only
@@ -167,7 +165,6 @@ class LoopArrowQueries(LoopFrames, LoopCancelling[R]):
             ConnectionClosed: the connection is closed or was lost.
             TimeoutError: a wait was cancelled after ``timeout`` seconds.
         """
-        if named:
-            raise no_keywords("stream_arrow", named)
+        check_keywords("stream_arrow", named)
         sink = arrow_sink(numeric, batch_rows, batch_bytes)
         return AsyncArrowStream(self._arrow_batches(sql, args or None, sink, timeout), sink)

@@ -47,8 +47,7 @@ class LoopCancelling(LoopWaiting[R]):
         wire = request.open(asyncio.get_running_loop())  # blocking: wire = request.open(None)
         try:
             await open_wire(wire, request.options, limit.left())  # blocking: open_wire(wire, limit.left())
-            if request.ask is not None:
-                await self._check(request, wire, limit)
+            await self._check(request, wire, limit)
             ticket: Any = request.send(wire)
             await ticket  # blocking: wire.wait(ticket, limit.left())
             request.answered()
@@ -59,7 +58,8 @@ class LoopCancelling(LoopWaiting[R]):
             wire.close()
 
     async def _check(self, request: SessionRequest, wire: Any, limit: Until) -> None:
-        assert request.ask is not None
+        if request.ask is None or request.check is None:
+            return
         answer: Any = None
         try:
             ticket: Any = request.ask(wire)

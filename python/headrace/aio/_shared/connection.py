@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 from ... import defaults, errors
 from ..._native import Result
 from ..._shared.arguments import checked_rows
-from ..._shared.core import Pipelined, Rollback, no_keywords
+from ..._shared.core import Pipelined, Rollback, check_keywords
 from ..._shared.cursor_base import Params
 from ..._shared.lease import NO_CORE
 from ..._shared.limits import until
@@ -222,7 +222,7 @@ class LoopConnection(LoopArrowQueries[R]):
             ProgrammingError: the statement returned no rows.
         """
         if named:
-            raise no_keywords("fetch", named)
+            check_keywords("fetch", named)
         return await self._rows(self.row_factory, sql, args, timeout)
 
     async def fetchrow(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> R | None:
@@ -243,7 +243,7 @@ class LoopConnection(LoopArrowQueries[R]):
             ProgrammingError: the statement returned no rows.
         """
         if named:
-            raise no_keywords("fetchrow", named)
+            check_keywords("fetchrow", named)
         rows = await self._rows(self.row_factory, sql, args, timeout, True)
         return rows[0] if rows else None
 
@@ -265,7 +265,7 @@ class LoopConnection(LoopArrowQueries[R]):
             ProgrammingError: the statement returned no rows.
         """
         if named:
-            raise no_keywords("fetchval", named)
+            check_keywords("fetchval", named)
         rows = await self._rows(tuple_row, sql, args, timeout, True)
         return rows[0][0] if rows else None
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import AsyncIterator
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,6 +17,7 @@ from ..._shared.limits import Limit
 from ..._shared.modes import ScrollMode
 from ...errors import DatabaseError, InterfaceError, NotSupportedError
 from ...types import ParameterRows
+from .deadlines import look_at
 
 if TYPE_CHECKING:
     from ...sql import Statement
@@ -243,7 +245,7 @@ class LoopCursor(CursorBase[R]):
         sync = self._core.ask_for_answers(self._pipeline)  # asyncio only
         if sync is not None:  # asyncio only
             # Its error is also that of the statement before it, whose result is waited for.
-            sync.add_done_callback(_heard)
+            sync.add_done_callback(look_at)
         # blocking: self._core.ask_for_answers(self._pipeline)
 
     async def wait(self, timeout: float | None = None) -> bool:
@@ -312,9 +314,7 @@ class LoopCursor(CursorBase[R]):
         """
         if self._pending is not None:
             await self._resolve(timeout)
-        if self._core.timing:
-            return self._timed(lambda: self._many(size))  # type: ignore[no-any-return]
-        return self._many(size)
+        return self._timed(partial(self._many, size)) if self._core.timing else self._many(size)
 
     async def fetchall(self, *, timeout: float | None = None) -> list[R]:
         """Returns all remaining rows.
@@ -374,8 +374,7 @@ class LoopCursor(CursorBase[R]):
             ConnectionClosed: the connection was lost.
             TimeoutError: the call was cancelled after ``timeout`` seconds.
         """
-        if self._pending is not None:
-            await self._resolve(timeout)
+        await self._resolve(timeout)
         return self._next_set()
 
     async def scroll(self, value: int, mode: ScrollMode = "relative", *, timeout: float | None = None) -> None:
@@ -394,8 +393,7 @@ class LoopCursor(CursorBase[R]):
             DatabaseError: a pipelined statement failed.
             TimeoutError: a pipelined statement was cancelled after ``timeout`` seconds.
         """
-        if self._pending is not None:
-            await self._resolve(timeout)
+        await self._resolve(timeout)
         self._scroll(value, mode)
 
     async def close(self, *, timeout: float | None = None) -> None:
@@ -416,8 +414,3 @@ class LoopCursor(CursorBase[R]):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         await self.close()
-
-
-def _heard(future: asyncio.Future[Any]) -> None:  # asyncio only
-    if not future.cancelled():
-        future.exception()

@@ -37,11 +37,10 @@ class Deadlines:
             wire.on_limit(self.arm)
             # The engine has this, and the loop its timer.
             self._wire = weakref.ref(wire)
-        ends: dict[Any, float] = {}
-        self._ends = ends
+        self._ends: dict[Any, float] = {}
         """The futures that are waited for, and when their time is up, by the monotonic clock: asking the loop's own
         would take a frame more."""
-        self.end = ends.pop
+        self.end = self._ends.pop
         """``end(future, None)``: the wait is over. A method of the dictionary, which takes no frame."""
         self._timer: asyncio.TimerHandle | LoopAlarm | None = None
         self._due = math.inf
@@ -53,23 +52,11 @@ class Deadlines:
         """``future`` is waited for, until ``limit`` at most: then it has the exception :class:`Overdue`, unless it is
         done. A cancellation that comes before its task is resumed still counts. Raises what
         :func:`headrace._shared.limits.checked_seconds` raises."""
-        if type(limit) is float or type(limit) is int:
-            try:
-                end = time.monotonic() + limit
-            except OverflowError:
-                end = time.monotonic() + checked_seconds(limit)
-        elif isinstance(limit, Until):
-            end = limit.end
-        else:
-            end = time.monotonic() + float(checked_seconds(limit))
+        end = limit.end if isinstance(limit, Until) else time.monotonic() + float(checked_seconds(limit))
         if end < self._due:
             self._set(end)
-        elif not end < math.inf:
-            # No limit, or no number.
-            if not isinstance(limit, Until):
-                checked_seconds(limit)
-            return
-        self._ends[future] = end
+        if end < math.inf:
+            self._ends[future] = end
 
     def arm(self, seconds: float) -> None:
         """Looks at the engine's statements after ``seconds`` at the latest."""
@@ -118,6 +105,12 @@ def _tell(late: Iterable[Any]) -> None:
             future.set_exception(Overdue())
             # Retrieved: the task may be cancelled before it is resumed.
             future.exception()
+
+
+def look_at(future: asyncio.Future[Any]) -> None:
+    """Retrieves the error of a future: asyncio would report it otherwise."""
+    if not future.cancelled():
+        future.exception()
 
 
 def is_overdue(future: Any) -> bool:

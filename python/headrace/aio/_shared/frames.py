@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from ..._native import ArrowResult
 from ..._shared.arrow import Numeric, frame_maker, polars_maker, table_maker
-from ..._shared.core import no_keywords
+from ..._shared.core import check_keywords
 
 if TYPE_CHECKING:
     from ...sql import Statement
@@ -58,8 +58,7 @@ class LoopFrames:
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
             ProgrammingError: the statement returned no rows.
         """
-        if named:
-            raise no_keywords("fetch_arrow_table", named)
+        check_keywords("fetch_arrow_table", named)
         made = table_maker("fetch_arrow_table")
         return made(await self._whole(sql, args, numeric, timeout))
 
@@ -97,8 +96,7 @@ class LoopFrames:
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
             ProgrammingError: the statement returned no rows.
         """
-        if named:
-            raise no_keywords("fetch_df", named)
+        check_keywords("fetch_df", named)
         made = frame_maker("fetch_df")
         return made(await self._whole(sql, args, numeric, timeout))
 
@@ -137,7 +135,6 @@ class LoopFrames:
             TimeoutError: the call was cancelled after ``timeout`` seconds; the connection stays usable.
             ProgrammingError: the statement returned no rows.
         """
-        if named:
-            raise no_keywords("fetch_polars", named)
+        check_keywords("fetch_polars", named)
         made = polars_maker("fetch_polars")
         return made(await self._whole(sql, args, numeric, timeout))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from ..._native import ArrowResult
 from ..._shared.arrow import Numeric
-from ..._shared.core import no_keywords
+from ..._shared.core import check_keywords
 from ..._shared.cursor_base import Params
 from ...types import ParameterRows
 from .frames import LoopFrames
@@ -117,8 +117,7 @@ class AsyncPoolQueries(LoopFrames):
             TimeoutError: the call was cancelled after ``timeout`` seconds.
             ProgrammingError: the statement returned no rows.
         """
-        if named:
-            raise no_keywords("fetch", named)
+        check_keywords("fetch", named)
         async with self.connection() as connection:
             return await connection.fetch(sql, *args, timeout=timeout)
 
@@ -146,8 +145,7 @@ class AsyncPoolQueries(LoopFrames):
             TimeoutError: the call was cancelled after ``timeout`` seconds.
             ProgrammingError: the statement returned no rows.
         """
-        if named:
-            raise no_keywords("fetchrow", named)
+        check_keywords("fetchrow", named)
         async with self.connection() as connection:
             return await connection.fetchrow(sql, *args, timeout=timeout)
 
@@ -175,7 +173,6 @@ class AsyncPoolQueries(LoopFrames):
             TimeoutError: the call was cancelled after ``timeout`` seconds.
             ProgrammingError: the statement returned no rows.
         """
-        if named:
-            raise no_keywords("fetchval", named)
+        check_keywords("fetchval", named)
         async with self.connection() as connection:
             return await connection.fetchval(sql, *args, timeout=timeout)

@@ -85,8 +85,7 @@ class LoopServerCursor(ServerCursorBase, LoopCursor[R]):
         return rows[0] if rows else None
 
     async def fetchmany(self, size: int | None = None, *, timeout: float | None = None) -> list[R]:
-        wanted = self._wanted(size)
-        return await self._connection._run(self._taking(wanted), timeout)  # type: ignore[no-any-return]
+        return await self._connection._run(self._taking(self._wanted(size)), timeout)  # type: ignore[no-any-return]
 
     async def fetchall(self, *, timeout: float | None = None) -> list[R]:
         return await self._connection._run(self._taking(None), timeout)  # type: ignore[no-any-return]

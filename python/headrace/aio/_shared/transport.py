@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from typing import Any
 
 from ..._native import ReadBufferView, Wire
@@ -46,16 +47,12 @@ async def open_transport(
 ) -> asyncio.BaseTransport:
     """Connects ``wire`` on ``loop``. Raises OperationalError."""
 
-    def protocol() -> LoopProtocol:
-        return LoopProtocol(wire)
-
+    make = partial(LoopProtocol, wire)
     where = options.get("unix") or "{}:{}".format(*options["tcp"])
     try:
         if options.get("unix"):
-            transport: asyncio.BaseTransport = (await loop.create_unix_connection(protocol, options["unix"]))[0]
-        else:
-            host, port = options["tcp"]
-            transport = (await loop.create_connection(protocol, host, port))[0]
+            return (await loop.create_unix_connection(make, options["unix"]))[0]
+        host, port = options["tcp"]
+        return (await loop.create_connection(make, host, port))[0]
     except OSError as error:
         raise connect_failed(f"connection to {where} failed: {error}") from None
-    return transport

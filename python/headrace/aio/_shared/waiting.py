@@ -36,7 +36,7 @@ from ..._shared.waiting import is_collecting
 from ...errors import InterfaceError, OperationalError
 from ...rows import RowFactory
 from .cursor import LoopCursor
-from .deadlines import Deadlines, Overdue, apart, is_overdue
+from .deadlines import Deadlines, Overdue, apart, is_overdue, look_at
 from .exclusive import TaskExclusiveGuard
 from .leftovers import Leftovers
 from .watch import Watch
@@ -356,9 +356,3 @@ def close_dropped(ref: weakref.ref[Wire], loop: asyncio.AbstractEventLoop, where
 def result_of(future: asyncio.Future[Any]) -> Any | None:
     """The result of a future, or None if there is none yet or it is an error."""
     return future.result() if future.done() and not future.cancelled() and future.exception() is None else None
-
-
-def look_at(future: asyncio.Future[Any]) -> None:
-    """Retrieves the error of a future: asyncio would report it otherwise."""
-    if not future.cancelled():
-        future.exception()

@@ -6,6 +6,8 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any, TypeVar
 
+from .deadlines import look_at
+
 T = TypeVar("T")
 
 
@@ -36,6 +38,4 @@ async def within(seconds: float | None, work: Awaitable[T]) -> T:
 async def _end(task: asyncio.Future[Any]) -> None:
     task.cancel()
     await asyncio.wait({task})
-    if not task.cancelled():
-        # Its result is not needed any more.
-        task.exception()
+    look_at(task)

@@ -19,7 +19,7 @@ from ...mysql.connection_base import MySqlBase
 from ...mysql.core import MySqlCore
 from ...types import ParameterRows
 from .._shared.connection import LoopConnection
-from .._shared.waiting import look_at
+from .._shared.deadlines import look_at
 
 if TYPE_CHECKING:
     from ...sql import Statement

@@ -16,7 +16,7 @@ from ...postgres.connection_base import PostgresBase
 from ...postgres.core import ConnectionCore
 from ...types import ParameterRows
 from .._shared.connection import LoopConnection
-from .._shared.waiting import look_at
+from .._shared.deadlines import look_at
 
 # blocking: import contextlib
 # blocking: from .. import errors

@@ -20,7 +20,7 @@ from ...postgres.names import quote_name
 from ...rows import RowFactory
 from ...types import ParameterRows
 from .._shared.cursor import LoopCursor
-from .._shared.waiting import look_at
+from .._shared.deadlines import look_at
 
 if TYPE_CHECKING:
     from ...sql import Statement

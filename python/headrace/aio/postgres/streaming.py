@@ -18,7 +18,7 @@ from ...postgres.connection_base import PostgresBase
 from ...postgres.core import ConnectionCore
 from ...postgres.streams import BUSY, Reading
 from .._shared.connection import LoopConnection
-from .._shared.waiting import look_at
+from .._shared.deadlines import look_at
 
 if TYPE_CHECKING:
     from ...sql import Statement
