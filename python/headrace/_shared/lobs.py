@@ -9,7 +9,7 @@ import os
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Iterable
-from typing import Any, ClassVar, Final, Literal, TypeAlias, cast
+from typing import Any, ClassVar, Final, Literal, TypeAlias
 
 from ..errors import OperationalError, ProgrammingError
 from .arguments import checked_buffer, checked_text, checked_whole
@@ -26,7 +26,7 @@ def checked_mode(mode: Any) -> LobMode:
     checked_text(mode, "mode")
     if mode not in MODES:
         raise ProgrammingError(f"mode {mode!r} is not one of {', '.join(MODES)}")
-    return cast("LobMode", mode)
+    return mode  # type: ignore[no-any-return]
 
 
 class LobState(ABC):

@@ -40,6 +40,9 @@ from .pool_actions import Action, C, Connect, Discard, Fail, Hand, Sever, W
 from .pool_checks import copy_of_error, is_mistake
 from .pool_settings import ClosedReason, LostReason, PoolStats, Settings
 
+_CLOSED: tuple[ClosedReason, ...] = get_args(ClosedReason)
+_LOST: tuple[LostReason, ...] = get_args(LostReason)
+
 
 @dataclass(slots=True)
 class _Entry(Generic[C]):
@@ -378,8 +381,8 @@ class PoolCore(Generic[C, W]):
             rejected=self._rejected,
             errors=self._errors,
             opened=self._opened,
-            closed={why: self._gone[why] for why in get_args(ClosedReason) if why in self._gone},
-            lost={why: self._gone[why] for why in get_args(LostReason) if why in self._gone},
+            closed={why: self._gone[why] for why in _CLOSED if why in self._gone},
+            lost={why: self._gone[why] for why in _LOST if why in self._gone},
         )
 
     # how it is decided
