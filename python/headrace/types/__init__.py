@@ -6,35 +6,41 @@ import base64
 import calendar
 import datetime
 import enum
-import functools
 import json
-import re
 import time as _time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, Protocol, TypeAlias, TypeVar, cast, overload
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, TypeAlias, overload
 
-from ._shared.loading import set_dumpers as set_dumpers
-from ._shared.loading import set_json as set_json
-from ._shared.loading import set_loaders as set_loaders
-from ._shared.modes import CopyFormat as CopyFormat
-from ._shared.modes import Duplicates as Duplicates
-from ._shared.modes import IsolationLevel as IsolationLevel
-from ._shared.modes import LobKind as LobKind
-from ._shared.modes import ResetMode as ResetMode
-from ._shared.modes import ScrollMode as ScrollMode
-from .errors import ProgrammingError
+from .._shared.loading import set_dumpers as set_dumpers
+from .._shared.loading import set_json as set_json
+from .._shared.loading import set_loaders as set_loaders
+from .._shared.modes import CopyFormat as CopyFormat
+from .._shared.modes import Duplicates as Duplicates
+from .._shared.modes import IsolationLevel as IsolationLevel
+from .._shared.modes import LobKind as LobKind
+from .._shared.modes import ResetMode as ResetMode
+from .._shared.modes import ScrollMode as ScrollMode
+from ..errors import ProgrammingError
+from .codes import BINARY as BINARY
+from .codes import DATETIME as DATETIME
+from .codes import DIGITS as DIGITS
+from .codes import NUMBER as NUMBER
+from .codes import ROWID as ROWID
+from .codes import STRING as STRING
+from .codes import TypeCode as TypeCode
+from .codes import TypeObject as TypeObject
+from .ranges import Multirange as Multirange
+from .ranges import Range as Range
 
 if TYPE_CHECKING:
-    from ._shared.protocols import ConnectionProtocol as ConnectionProtocol
-    from ._shared.protocols import CursorProtocol as CursorProtocol
-    from ._shared.protocols import PoolProtocol as PoolProtocol
-    from .aio._shared.protocols import AsyncConnectionProtocol as AsyncConnectionProtocol
-    from .aio._shared.protocols import AsyncCursorProtocol as AsyncCursorProtocol
-    from .aio._shared.protocols import AsyncPoolProtocol as AsyncPoolProtocol
-
-T = TypeVar("T")
+    from .._shared.protocols import ConnectionProtocol as ConnectionProtocol
+    from .._shared.protocols import CursorProtocol as CursorProtocol
+    from .._shared.protocols import PoolProtocol as PoolProtocol
+    from ..aio._shared.protocols import AsyncConnectionProtocol as AsyncConnectionProtocol
+    from ..aio._shared.protocols import AsyncCursorProtocol as AsyncCursorProtocol
+    from ..aio._shared.protocols import AsyncPoolProtocol as AsyncPoolProtocol
 
 _PROTOCOLS: Final = {
     f"{shell}{kind}Protocol": module
@@ -65,157 +71,6 @@ class ArrowArraySource(Protocol):
 
 ParameterRows: TypeAlias = Iterable[Any] | ArrowStreamSource | ArrowArraySource
 """The rows of a batch: an iterable of sequences or mappings, or Arrow data."""
-
-
-class TypeObject(str):
-    """A type object of PEP 249: equals every :class:`TypeCode` that it groups.
-
-    Compare with ``==``. A dict or set does not find a type code by its type object, because one type code may equal
-    two of them (``oid`` is a NUMBER and a ROWID), so that no hash could fit.
-    """
-
-    _names: frozenset[str]
-
-    def __new__(cls, name: str, names: Iterable[str]) -> TypeObject:
-        self = super().__new__(cls, name)
-        self._names = frozenset(names)
-        return self
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, TypeCode):
-            return other.base in self._names
-        return self is other
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    __hash__ = str.__hash__
-
-    def __reduce__(self) -> str:
-        # By name: a copy of a type object is the type object.
-        return str.__str__(self)
-
-
-def _words(text: str) -> list[str]:
-    return text.split()
-
-
-STRING = TypeObject(
-    "STRING",
-    _words(
-        "text varchar bpchar char name xml json jsonb unknown "
-        "tinytext mediumtext longtext enum set nchar nvarchar lvarchar clob"
-    ),
-)
-BINARY = TypeObject(
-    "BINARY", _words("bytea binary varbinary tinyblob blob mediumblob longblob geometry vector byte bson")
-)
-NUMBER = TypeObject(
-    "NUMBER",
-    _words(
-        "int2 int4 int8 float4 float8 numeric oid money xid8 "
-        "tinyint smallint mediumint int integer bigint year decimal double float smallfloat serial serial8 bigserial"
-    ),
-)
-DATETIME = TypeObject("DATETIME", _words("date time timetz timestamp timestamptz interval datetime"))
-ROWID = TypeObject("ROWID", _words("oid tid"))
-
-
-_PLAIN = re.compile(
-    r"(tiny|small|medium|big)?int|int[248]|integer|short|bool|boolean|float[48]?|double( precision)?|bytea"
-    r"|(tiny|medium|long)?text|((bp|n|var|nvar|lvar)?char|string)(\(\d+(,\d+)?\))?"
-    r"|date|timestamp|datetime( year to (second|fraction(\([1-5]\))?))?"
-)
-_LIMITED = re.compile(r"(?:numeric|decimal)\((\d+), ?(\d+)\)")
-DIGITS = 38
-"""Of the exact numbers that most programs know."""
-
-
-@functools.lru_cache(256)
-def _is_plain(name: str) -> bool:
-    """Returns true if a type has the same name and meaning everywhere."""
-    if found := _LIMITED.fullmatch(name):
-        return int(found[2]) <= int(found[1]) <= DIGITS
-    return _PLAIN.fullmatch(name) is not None
-
-
-class TypeCode:
-    """The ``type_code`` of a column: it equals the SQL name of its type (``"int4"``, ``"numeric(10,2)"``), which is
-    also its text, the PEP 249 type object of its group, and the type's number. ``oid`` is that number (PostgreSQL: in
-    ``pg_type``), ``base`` the name without precision and scale.
-
-    It is a ``str`` only where the name means the same in every database. Libraries such as polars take names for those
-    of types they know, and would make floats of ``numeric``, or integers of ``int4range``.
-    """
-
-    oid: int
-    base: str
-    _name: str
-    _plain: bool | None
-
-    def __new__(cls, name: str, oid: int, base: str | None = None, plain: bool | None = None) -> TypeCode:
-        """Makes one.
-
-        Args:
-            name: the name, with precision and scale.
-            oid: the number.
-            base: the name without them; None for the same.
-            plain: it means the same everywhere; None to decide by the name.
-        """
-        is_text = _is_plain(name.lower()) if plain is None else plain
-        self: TypeCode = str.__new__(_TextCode, name) if is_text else object.__new__(TypeCode)
-        self.oid = oid
-        self.base = base or name
-        self._name = name
-        self._plain = plain
-        return self
-
-    @property
-    def precision(self) -> int | None:
-        """The number of digits of a numeric with a limit; None otherwise."""
-        return self._modifiers()[0]
-
-    @property
-    def scale(self) -> int | None:
-        """The number of digits after the point of a numeric with a limit; a negative one rounds before the point."""
-        return self._modifiers()[1]
-
-    def _modifiers(self) -> tuple[int | None, int | None]:
-        found = re.fullmatch(r"numeric\((\d+)(?:,(-?\d+))?\)", self._name)
-        return (int(found[1]), int(found[2] or 0)) if found else (None, None)
-
-    def __reduce__(self) -> Any:
-        return TypeCode, (self._name, self.oid, self.base, self._plain)
-
-    def __str__(self) -> str:
-        return self._name
-
-    def __repr__(self) -> str:
-        return repr(self._name)
-
-    def __format__(self, spec: str) -> str:
-        return format(self._name, spec)
-
-    def __eq__(self, other: object) -> bool:
-        if isinstance(other, TypeObject):
-            return other == self
-        if isinstance(other, TypeCode):
-            return self._name == other._name
-        if isinstance(other, int):
-            return self.oid == other
-        return isinstance(other, str) and self._name == other
-
-    def __ne__(self, other: object) -> bool:
-        return not self == other
-
-    def __hash__(self) -> int:
-        return hash(self._name)
-
-
-class _TextCode(TypeCode, str):
-    """The code of a type whose name means the same in every database."""
-
-    __hash__ = TypeCode.__hash__
 
 
 Date = datetime.date
@@ -321,182 +176,6 @@ class Interval:
     def __rsub__(self, other: datetime.date) -> datetime.date: ...
     def __rsub__(self, other: Any) -> Any:
         return -self + other
-
-
-class Range(Generic[T]):
-    """A range of an ordered type; a bound of ``None`` is no bound. ``bounds`` is one of ``[] [) (] ()``.
-
-    Immutable. Ranges are ordered as in PostgreSQL: the empty one first, then by lower, then by upper bound.
-
-    >>> 3 in Range(1, 5), 5 in Range(1, 5)
-    (True, False)
-    >>> str(Range(None, 5, "(]"))
-    '(,5]'
-
-    Raises ValueError for other bounds.
-    """
-
-    __slots__ = ("_bounds", "_empty", "_lower", "_upper")
-
-    def __init__(
-        self, lower: T | None = None, upper: T | None = None, bounds: str = "[)", *, empty: bool = False
-    ) -> None:
-        if bounds not in ("[]", "[)", "(]", "()"):
-            raise ValueError(f"bounds must be one of [] [) (] (), not {bounds!r}")
-        self._lower = None if empty else lower
-        self._upper = None if empty else upper
-        self._bounds = bounds
-        self._empty = empty
-
-    @property
-    def lower(self) -> T | None:
-        """The lower bound, or ``None``."""
-        return self._lower
-
-    @property
-    def upper(self) -> T | None:
-        """The upper bound, or ``None``."""
-        return self._upper
-
-    @property
-    def isempty(self) -> bool:
-        """True when no value is in the range."""
-        return self._empty
-
-    @property
-    def lower_inc(self) -> bool:
-        """True when the lower bound is in the range."""
-        return not self._empty and self._lower is not None and self._bounds[0] == "["
-
-    @property
-    def upper_inc(self) -> bool:
-        """True when the upper bound is in the range."""
-        return not self._empty and self._upper is not None and self._bounds[1] == "]"
-
-    @property
-    def lower_inf(self) -> bool:
-        """True when there is no lower bound."""
-        return not self._empty and self._lower is None
-
-    @property
-    def upper_inf(self) -> bool:
-        """True when there is no upper bound."""
-        return not self._empty and self._upper is None
-
-    @property
-    def bounds(self) -> str:
-        """The brackets, with an infinite bound shown as open."""
-        return ("[" if self.lower_inc else "(") + ("]" if self.upper_inc else ")")
-
-    def _key(self) -> tuple[object, ...]:
-        if self._empty:
-            return ("empty",)
-        return (self._lower, self._upper, self.lower_inc, self.upper_inc)
-
-    def __contains__(self, value: T) -> bool:
-        if self._empty:
-            return False
-        x = cast(Any, value)
-        if self._lower is not None and not (x >= self._lower if self.lower_inc else x > self._lower):
-            return False
-        return self._upper is None or bool(x <= self._upper if self.upper_inc else x < self._upper)
-
-    def __bool__(self) -> bool:
-        return not self._empty
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Range) and self._key() == cast("Any", other)._key()
-
-    def __hash__(self) -> int:
-        return hash(self._key())
-
-    def _order(self) -> tuple[Any, ...]:
-        # Infinite bounds are distinguished by numbers, so that None is compared with nothing.
-        if self._empty:
-            return (0,)
-        lower = (0,) if self._lower is None else (1, self._lower, not self.lower_inc)
-        upper = (1,) if self._upper is None else (0, self._upper, self.upper_inc)
-        return (1, lower, upper)
-
-    def __lt__(self, other: Range[T]) -> bool:
-        return self._order() < other._order() if isinstance(cast("Any", other), Range) else NotImplemented
-
-    def __le__(self, other: Range[T]) -> bool:
-        return self._order() <= other._order() if isinstance(cast("Any", other), Range) else NotImplemented
-
-    def __gt__(self, other: Range[T]) -> bool:
-        return self._order() > other._order() if isinstance(cast("Any", other), Range) else NotImplemented
-
-    def __ge__(self, other: Range[T]) -> bool:
-        return self._order() >= other._order() if isinstance(cast("Any", other), Range) else NotImplemented
-
-    def __str__(self) -> str:
-        if self._empty:
-            return "empty"
-        lower = "" if self._lower is None else str(self._lower)
-        upper = "" if self._upper is None else str(self._upper)
-        return f"{self.bounds[0]}{lower},{upper}{self.bounds[1]}"
-
-    def __repr__(self) -> str:
-        if self._empty:
-            return "Range(empty=True)"
-        return f"Range({self._lower!r}, {self._upper!r}, {self.bounds!r})"
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (_range, (self._lower, self._upper, self._bounds, self._empty))
-
-
-def _range(lower: Any, upper: Any, bounds: str, empty: bool) -> Range[Any]:
-    return Range(lower, upper, bounds, empty=empty)
-
-
-class Multirange(Sequence[Range[T]], Generic[T]):
-    """Several ranges, in the order in which they were given or received. Immutable.
-
-    The server sorts and merges them; here they are not changed.
-    """
-
-    __slots__ = ("_ranges",)
-
-    def __init__(self, ranges: Iterable[Range[T]] = ()) -> None:
-        self._ranges = tuple(ranges)
-
-    @overload
-    def __getitem__(self, index: int) -> Range[T]: ...
-    @overload
-    def __getitem__(self, index: slice) -> Multirange[T]: ...
-    def __getitem__(self, index: int | slice) -> Range[T] | Multirange[T]:
-        return Multirange(self._ranges[index]) if isinstance(index, slice) else self._ranges[index]
-
-    def __len__(self) -> int:
-        return len(self._ranges)
-
-    def __iter__(self) -> Iterator[Range[T]]:
-        return iter(self._ranges)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Multirange) and self._ranges == cast("Any", other)._ranges
-
-    def __hash__(self) -> int:
-        return hash(self._ranges)
-
-    def __lt__(self, other: Multirange[T]) -> bool:
-        return self._ranges < other._ranges if isinstance(cast("Any", other), Multirange) else NotImplemented
-
-    def __le__(self, other: Multirange[T]) -> bool:
-        return self._ranges <= other._ranges if isinstance(cast("Any", other), Multirange) else NotImplemented
-
-    def __gt__(self, other: Multirange[T]) -> bool:
-        return self._ranges > other._ranges if isinstance(cast("Any", other), Multirange) else NotImplemented
-
-    def __ge__(self, other: Multirange[T]) -> bool:
-        return self._ranges >= other._ranges if isinstance(cast("Any", other), Multirange) else NotImplemented
-
-    def __str__(self) -> str:
-        return "{" + ",".join(map(str, self._ranges)) + "}"
-
-    def __repr__(self) -> str:
-        return f"Multirange({list(self._ranges)!r})"
 
 
 @dataclass(frozen=True)
