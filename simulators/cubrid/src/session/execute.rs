@@ -1,4 +1,4 @@
-//! Running statements, and transactions.
+//! Running statements.
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -11,17 +11,16 @@ use rusqlite::types::{Value, ValueRef};
 
 use super::requests::Options;
 use super::{CasSession, Executed, Held};
-use crate::catalog;
 use crate::convert::{self, Mode};
 use crate::engine::Number;
 use crate::errors::{Error, Result, cas};
-use crate::limits::{COMMITTED_AT_ONCE, LOCK_PAUSE, RESULTS};
-use crate::lobs;
+use crate::limits::{COMMITTED_AT_ONCE, RESULTS};
 use crate::sql::ast::{Statement, Table};
-use crate::sql::{Action, Compiled, Compiler, Parser, ResultColumn, Write, markers, quote, table, tokenize};
+use crate::sql::{Action, Compiled, Compiler, Parser, ResultColumn, Write, markers, table, tokenize};
 use crate::types::code::{ENUM, VARCHAR};
 use crate::types::{Family, Type};
 use crate::values::{self, Bound};
+use crate::{catalog, lobs};
 
 /// The definitions as a session sees them.
 struct Seen<'a>(&'a CasSession);
@@ -118,96 +117,6 @@ impl CasSession {
     }
 
     // ---- transactions
-
-    pub(super) fn commit(&mut self) -> Result<()> {
-        if !self.connection.is_autocommit() {
-            self.connection.execute_batch("COMMIT").map_err(|error| self.failure(error, None, &[]))?;
-        }
-        self.ended(false);
-        Ok(())
-    }
-
-    pub(super) fn rollback(&mut self) -> Result<()> {
-        if !self.connection.is_autocommit() {
-            self.connection.execute_batch("ROLLBACK").map_err(|error| self.failure(error, None, &[]))?;
-        }
-        self.ended(true);
-        Ok(())
-    }
-
-    fn ended(&mut self, undone: bool) {
-        self.open = false;
-        self.savepoints.clear();
-        self.drop_lobs();
-        if std::mem::take(&mut self.redefined) {
-            self.server.database.generation.fetch_add(1, Ordering::Relaxed);
-        }
-        for handle in self.handles.iter_mut().flatten() {
-            if undone || !handle.holdable {
-                for result in &mut handle.results {
-                    result.closed = true;
-                }
-            }
-        }
-    }
-
-    /// Begins a transaction of SQLite; the first change waits for the lock.
-    pub(super) fn begin(&mut self, writing: bool) -> Result<()> {
-        if !self.connection.is_autocommit() {
-            return Ok(());
-        }
-        if !writing {
-            if self.isolation > 4 {
-                self.connection.execute_batch("BEGIN").map_err(|error| self.failure(error, None, &[]))?;
-            }
-            return Ok(());
-        }
-        self.waiting(|session| session.connection.execute_batch("BEGIN IMMEDIATE"), None, &[])
-    }
-
-    /// Repeats what fails because of a lock, until the lock timeout.
-    fn waiting<T>(
-        &mut self,
-        work: impl Fn(&Self) -> rusqlite::Result<T>,
-        write: Option<&Write>,
-        values: &[Value],
-    ) -> Result<T> {
-        let started = Instant::now();
-        let patience = u64::try_from(self.lock_timeout).ok().map(Duration::from_millis);
-        let flag = self.cancel_flag();
-        loop {
-            match work(self) {
-                Err(error) if is_busy(&error) && patience.is_none_or(|patience| started.elapsed() < patience) => {
-                    if flag.load(Ordering::Relaxed) || self.state.must_end() {
-                        return Err(Error::interrupted());
-                    }
-                    std::thread::sleep(LOCK_PAUSE);
-                }
-                done => return done.map_err(|error| self.failure(error, write, values)),
-            }
-        }
-    }
-
-    pub(super) fn set_savepoint(&mut self, name: &str) -> Result<()> {
-        self.begin(true)?;
-        let sql = format!("SAVEPOINT {}", quote(&name.to_lowercase()));
-        self.connection.execute_batch(&sql).map_err(|error| self.failure(error, None, &[]))?;
-        self.savepoints.push(name.to_lowercase());
-        Ok(())
-    }
-
-    pub(super) fn rollback_to(&mut self, name: &str) -> Result<()> {
-        let wanted = name.to_lowercase();
-        let at = self.savepoints.iter().rposition(|known| *known == wanted);
-        let at = at.ok_or_else(|| Error::server(-550, format!("Unknown savepoint name {name}")))?;
-        let sql = format!("ROLLBACK TO {}", quote(&wanted));
-        self.connection.execute_batch(&sql).map_err(|error| self.failure(error, None, &[]))?;
-        self.savepoints.truncate(at + 1);
-        if self.redefined {
-            self.redefine();
-        }
-        Ok(())
-    }
 
     // ---- statements
 
@@ -623,11 +532,6 @@ fn engine_type(value: &Value) -> Type {
         Value::Blob(_) => Type::of(BIT),
         _ => Type::of(CHAR),
     }
-}
-
-fn is_busy(error: &rusqlite::Error) -> bool {
-    let code = error.sqlite_error().map_or(0, |error| error.extended_code);
-    code == rusqlite::ffi::SQLITE_BUSY || code == rusqlite::ffi::SQLITE_LOCKED
 }
 
 impl Compiled {

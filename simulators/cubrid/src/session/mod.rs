@@ -1,5 +1,7 @@
 //! One connection: a CAS with its client.
 
+mod alter;
+mod batches;
 mod define;
 mod execute;
 mod failures;
@@ -10,6 +12,7 @@ mod requests;
 mod restart;
 mod schema;
 mod show;
+mod transactions;
 
 use std::collections::HashMap;
 use std::io::{self, Read};

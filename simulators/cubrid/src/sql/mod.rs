@@ -2,6 +2,7 @@
 
 pub mod ast;
 mod changes;
+mod comparisons;
 mod compile;
 mod definitions;
 mod expressions;
@@ -10,6 +11,8 @@ mod lexer;
 mod parser;
 pub mod print;
 mod queries;
+mod selects;
+mod time_functions;
 mod values;
 
 pub use compile::{Action, Catalog, Compiled, Compiler, Meta, Parameter, ResultColumn, Write, interpreted};
