@@ -1,5 +1,6 @@
 //! CUBRID's SQL: read, typed, and written for SQLite.
 
+mod aggregates;
 pub mod ast;
 mod changes;
 mod comparisons;
