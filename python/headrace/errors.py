@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from ._native import error_class
+from ._shared.diagnostics import Diagnostic
 from ._shared.redact import mask_passwords
 from .sqlstates import CONDITIONS, class_name
 
@@ -56,6 +57,11 @@ class Error(Exception):
     def context(self) -> str | None:
         """The call stack of functions on the server: another name of ``where``."""
         return self.where
+
+    @property
+    def diag(self) -> Diagnostic:
+        """The fields by psycopg's names, which programs on Django and SQLAlchemy read."""
+        return Diagnostic(self)
 
     def __str__(self) -> str:
         text = super().__str__()

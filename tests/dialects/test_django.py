@@ -30,7 +30,7 @@ from sdist import source_of
 DJANGO = "5.2.19"
 HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
-APPS = ["basic", "transactions"]
+APPS = ["basic", "transactions", "db_utils"]
 """Of Django's tests. docs/howto/django.md has what the others do."""
 FOREVER = "cache.tests.DBCacheTests.test_forever_timeout"
 """Stores the last datetime in a zone west of Greenwich, which is none in UTC."""

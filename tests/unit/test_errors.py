@@ -133,6 +133,33 @@ def test_every_field_is_an_attribute() -> None:
     assert error.context == error.where
 
 
+def test_diag_has_the_fields_by_the_names_of_psycopg() -> None:
+    diag = error_from_fields(FIELDS, "insert into users values (1)").diag
+    assert vars(diag) == {
+        "severity": "ERROR",
+        "severity_nonlocalized": "ERROR",
+        "sqlstate": "23505",
+        "message_primary": "duplicate key",
+        "message_detail": "Key (id)=(1) already exists.",
+        "message_hint": "choose another",
+        "statement_position": "8",
+        "internal_position": "3",
+        "internal_query": "select 2",
+        "context": "PL/pgSQL function f() line 3",
+        "schema_name": "public",
+        "table_name": "users",
+        "column_name": "id",
+        "datatype_name": "int4",
+        "constraint_name": "users_pkey",
+        "source_file": "nbtinsert.c",
+        "source_line": "666",
+        "source_function": "_bt_check_unique",
+    }
+    theirs = {name for name in dir(psycopg.errors.Diagnostic) if not name.startswith("_")}
+    assert theirs - {"pgresult", "encoding"} <= set(vars(diag))
+    assert set(vars(errors.PoolTimeout("full").diag).values()) == {None}
+
+
 @pytest.mark.parametrize("fields", [{}, {"M": ""}, {"C": "", "P": ""}, {"P": "x", "p": "-1"}, {"P": "²"}])
 def test_missing_and_malformed_fields_are_none(fields: dict[str, str]) -> None:
     error = error_from_fields(fields)
