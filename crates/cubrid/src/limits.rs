@@ -25,3 +25,6 @@ pub const FIRST_PAGES_IN_FLIGHT: usize = 2;
 pub const PAGES_IN_FLIGHT: usize = 8;
 /// The number of results that are kept. The client may have opened cursors besides.
 pub const RESULTS_KEPT: usize = 40;
+/// The part of a page of rows, as its divisor, by which pages may be shorter than expected; where they differ by more,
+/// nothing is read ahead.
+pub const PAGE_SLACK: i32 = 4;

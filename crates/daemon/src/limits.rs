@@ -188,3 +188,10 @@ pub const OWN_SETTINGS_BYTES: usize = 4096;
 /// Milliseconds of a timeout that a session may have while it is idle: the statements by which it is made another
 /// client's need less.
 pub const LEAST_IDLE_TIMEOUT: u64 = 100;
+/// Words from the beginning of a statement that are looked at to find what it is: no command has more.
+pub const COMMAND_WORDS: usize = 64;
+/// Words from the beginning of a statement that show whether it has a body: `CREATE OR REPLACE DEFINER = 'a'@'b' AGGREGATE
+/// FUNCTION`.
+pub const BODY_WORDS: usize = 8;
+/// Tokens in which these words are.
+pub const BODY_TOKENS: usize = 64;

@@ -45,3 +45,5 @@ pub const PUMP_TURNS: usize = 16;
 pub const PUMP_PAUSE: Duration = Duration::from_micros(250);
 /// The maximum time that it waits for a reply without which nothing more can be sent.
 pub const PUMP_WAIT: Duration = Duration::from_millis(10);
+/// How long a thread lets others move the connection's bytes, that waits for what they receive as a rule.
+pub const LEAD_PATIENCE: Duration = Duration::from_millis(20);

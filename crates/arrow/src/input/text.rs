@@ -2,11 +2,9 @@
 
 use super::cell::Cell;
 use crate::limits;
+use crate::limits::SHOWN_CHARACTERS;
 use headrace_core::{Mismatch, Value, ValueKind};
 use std::fmt::Write;
-
-/// Characters of a value in an error message.
-const SHOWN: usize = 60;
 
 /// Room for the text of a decimal number.
 #[derive(Debug)]
@@ -111,10 +109,10 @@ pub(super) fn shown<E: From<Mismatch>>(cell: &Cell<'_, E>) -> String {
         _ => cell.with_text(|text| String::from_utf8_lossy(text).into_owned()),
     };
     let text = text.unwrap_or_else(|_: E| "the value".to_owned());
-    if text.chars().count() <= SHOWN {
+    if text.chars().count() <= SHOWN_CHARACTERS {
         return text;
     }
-    text.chars().take(SHOWN - 3).chain("...".chars()).collect()
+    text.chars().take(SHOWN_CHARACTERS - 3).chain("...".chars()).collect()
 }
 
 /// A value as JSON: structs and maps as objects, lists as arrays, and what else JSON has a form of.

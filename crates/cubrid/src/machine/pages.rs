@@ -19,7 +19,7 @@ use super::request::Request;
 use super::run::PageRows;
 use super::stage::RequestEvent;
 use super::{CasHandler, Expect, Machine};
-use crate::limits::{FIRST_PAGES_IN_FLIGHT, PAGES_IN_FLIGHT};
+use crate::limits::{FIRST_PAGES_IN_FLIGHT, PAGE_SLACK, PAGES_IN_FLIGHT};
 use crate::messages::login::BrokerInfo;
 use crate::messages::server::{Page, row_of_call};
 use crate::messages::{FETCH_END, Reader, client, function};
@@ -27,8 +27,6 @@ use headrace_core::{Fatal, Requests, WriteBuffer};
 use std::borrow::Cow;
 use std::collections::VecDeque;
 
-/// The part of a page by which pages may be shorter than expected; where they differ by more, nothing is read ahead.
-const SLACK: i32 = 4;
 /// The bytes of a row before its values: its number and the identifier of its object.
 const ROW_BYTES: usize = 12;
 /// The bytes of a NULL.
@@ -101,7 +99,7 @@ impl Pages {
         let position = match (self.asked.front(), self.asked.back()) {
             (Some(&front), Some(&back)) if front <= read + 1 => {
                 let guess = back + count - self.margin;
-                let is_due = self.asked.len() < self.depth && self.margin <= count / SLACK && guess > back;
+                let is_due = self.asked.len() < self.depth && self.margin <= count / PAGE_SLACK && guess > back;
                 let end = i64::from(guess) + most.map_or(0, i64::from);
                 (is_due && end <= i64::from(total)).then_some(guess)?
             }

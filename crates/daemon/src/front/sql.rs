@@ -6,6 +6,7 @@ use super::copy::{self, Copy};
 use super::replies::Failure;
 use super::session_effect::SessionEffect;
 use super::types;
+use crate::limits::{BODY_TOKENS, BODY_WORDS, COMMAND_WORDS};
 use headrace_core::token::{Token, TokenKind};
 use headrace_core::{Isolation, Modes};
 use headrace_postgres::types::{Oid, oid};
@@ -104,14 +105,6 @@ impl Transaction {
 
 /// Words by which a SELECT locks or stores.
 const WRITES: [&str; 7] = ["into", "update", "lock", "outfile", "nextval", "next_value", "call"];
-
-/// Words from the beginning of a statement that are looked at to find what it is: no command has more.
-const COMMAND_WORDS: usize = 64;
-
-/// Words, and tokens, from the beginning of a statement that show whether it has a body: `CREATE OR REPLACE
-/// DEFINER = 'a'@'b' AGGREGATE FUNCTION`.
-const BODY_WORDS: usize = 8;
-const BODY_TOKENS: usize = 64;
 
 /// A text and its tokens.
 #[derive(Clone, Copy, Debug)]

@@ -348,9 +348,8 @@ impl Wire {
     /// After `timeout` seconds it raises TimeoutError.
     #[pyo3(signature = (id=None, timeout=None))]
     fn wait_until_answered(&self, py: Python<'_>, id: Option<u64>, timeout: Option<f64>) -> PyResult<()> {
-        const PATIENCE: Duration = Duration::from_millis(20);
         let gone = |state: &mut WireState| Ok((!state.connection.machine.is_unanswered(id)).then_some(()));
-        let done = self.drive(py, deadline(timeout), Some(PATIENCE), None, || false, gone)?;
+        let done = self.drive(py, deadline(timeout), Some(limits::LEAD_PATIENCE), None, || false, gone)?;
         done.ok_or_else(|| pyo3::exceptions::PyTimeoutError::new_err("the time is up"))
     }
 

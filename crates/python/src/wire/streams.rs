@@ -2,8 +2,8 @@
 
 use super::{Wire, blocking};
 use crate::call::Block;
+use crate::limits;
 use pyo3::prelude::*;
-use std::time::Duration;
 
 #[pymethods]
 impl Wire {
@@ -11,12 +11,11 @@ impl Wire {
     /// TimeoutError after `timeout` seconds.
     #[pyo3(signature = (ticket, timeout=None))]
     fn next_block(&self, py: Python<'_>, ticket: &Bound<'_, PyAny>, timeout: Option<f64>) -> PyResult<Option<Block>> {
-        const PATIENCE: Duration = Duration::from_millis(20);
         let deadline = blocking::deadline(timeout);
         let taken = self.drive(
             py,
             deadline,
-            Some(PATIENCE),
+            Some(limits::LEAD_PATIENCE),
             Some(ticket),
             || false,
             |state| {
