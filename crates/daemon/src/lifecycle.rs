@@ -9,7 +9,7 @@ use crate::limits::{EXPIRY, EXPIRY_LEAST, IDLE_BEFORE_LEAVING, IDLE_EXIT, SHORT_
 use crate::log;
 use crate::network::Listeners;
 use crate::orders::Operator;
-use crate::place::{self, Access, Place};
+use crate::place::{self, Access, SocketsAndLock};
 use crate::replies::{Ended, NOT_ALLOWED};
 use crate::takeover::Handed;
 use crate::takeover::newer::{self, Before};
@@ -101,9 +101,9 @@ pub async fn run(options: DaemonOptions, bulk: Handle) -> Result<(), String> {
             hub.registry.continue_from(taken.handed.next_number);
             hub.gates.restore(taken.handed.paused.clone());
             let before = Before { pid: taken.handed.pid, databases: taken.handed.databases.clone() };
-            (Place::taken(&options.folder, options.port, access, taken)?, Some((offer, before)))
+            (SocketsAndLock::taken(&options.folder, options.port, access, taken)?, Some((offer, before)))
         }
-        None => (Place::take(&options.folder, options.port, access, options.on_demand).await?, None),
+        None => (SocketsAndLock::take(&options.folder, options.port, access, options.on_demand).await?, None),
     };
     let hub = Arc::new(hub);
     let failed = |error: std::io::Error| error.to_string();
@@ -193,7 +193,7 @@ struct Daemon {
     options: DaemonOptions,
     hub: Arc<Hub>,
     served: Arc<Served>,
-    place: Place,
+    place: SocketsAndLock,
     listeners: Listeners,
     leaving: watch::Sender<Leaving>,
     signals: Signals,
@@ -414,7 +414,7 @@ async fn all_left(hub: &Hub, served: &Served) {
 }
 
 /// What is given to a daemon that takes over.
-fn handed(hub: &Hub, place: &Place, listeners: &Listeners) -> std::io::Result<(Handed, Vec<OwnedFd>)> {
+fn handed(hub: &Hub, place: &SocketsAndLock, listeners: &Listeners) -> std::io::Result<(Handed, Vec<OwnedFd>)> {
     let mut sockets = place.sockets()?;
     sockets.extend(listeners.sockets()?);
     let handed = Handed {
@@ -438,7 +438,7 @@ fn databases(hub: &Hub) -> Option<Vec<String>> {
     Some(names)
 }
 
-fn socket_access(place: &Place, hub: &Hub) {
+fn socket_access(place: &SocketsAndLock, hub: &Hub) {
     place.socket().set_access(access(&hub.config()));
 }
 

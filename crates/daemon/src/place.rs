@@ -17,7 +17,7 @@ use tokio::net::{UnixListener, UnixStream};
 
 /// What a daemon holds as long as it serves.
 #[derive(Debug)]
-pub struct Place {
+pub struct SocketsAndLock {
     held: Option<BoundSockets>,
     socket: Socket,
     control_path: PathBuf,
@@ -79,7 +79,7 @@ pub fn control_path(folder: &Path, port: u16) -> PathBuf {
     folder.join(format!(".s.PGSQL.{port}.http"))
 }
 
-impl Place {
+impl SocketsAndLock {
     /// Takes the place, or the socket that systemd has opened.
     ///
     /// # Errors
@@ -163,7 +163,7 @@ impl Place {
         self.held = None;
     }
 
-    /// Returns true after [`Place::forget`].
+    /// Returns true after [`SocketsAndLock::forget`].
     pub fn is_forgotten(&self) -> bool {
         self.held.is_none()
     }
@@ -189,7 +189,7 @@ impl Place {
         let _ = fs::remove_file(&self.control_path);
     }
 
-    /// Comes back after [`Place::leave`].
+    /// Comes back after [`SocketsAndLock::leave`].
     ///
     /// # Errors
     /// The sockets cannot be made.

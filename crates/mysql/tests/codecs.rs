@@ -3,7 +3,7 @@
 use headrace_mysql::packets::capabilities::ColumnFlags;
 use headrace_mysql::packets::column::Column;
 use headrace_mysql::types::{
-    ColumnType, Decoder, Lists, Target, decode_binary_row, decode_text_row, encode_param, encode_param_for_mysql,
+    ColumnType, Decoder, Destination, Lists, decode_binary_row, decode_text_row, encode_param, encode_param_for_mysql,
     splice_literal, write_literal,
 };
 use headrace_testkit::{TestValue as V, TextSink};
@@ -207,7 +207,8 @@ fn times_that_mysql_refuses_in_binary_form_travel_as_text() {
         (-838 * HOUR - 59 * 60_000_000 - 500_000, Some("-838:59:00.500000")),
     ] {
         let (mut out, mut plain) = (Vec::new(), Vec::new());
-        let kind = encode_param_for_mysql(&V::Interval(0, 0, micros), Target::Column, none, &mut out).unwrap().unwrap();
+        let kind =
+            encode_param_for_mysql(&V::Interval(0, 0, micros), Destination::Column, none, &mut out).unwrap().unwrap();
         encode_param(&V::Interval(0, 0, micros), none, &mut plain).unwrap();
         match text {
             Some(text) => assert_eq!((kind[0], &out[1..]), (ColumnType::VAR_STRING.0, text.as_bytes())),
@@ -218,31 +219,31 @@ fn times_that_mysql_refuses_in_binary_form_travel_as_text() {
 
 #[test]
 fn timestamps_that_mysql_stores_keep_their_fraction_as_text() {
-    let encoded = |micros: i64, target: Target| {
+    let encoded = |micros: i64, target: Destination| {
         let mut out = Vec::new();
         let kind = encode_param_for_mysql(&V::Timestamp(micros), target, none, &mut out).unwrap().unwrap();
         (kind[0], out)
     };
-    for target in [Target::Column, Target::Text] {
+    for target in [Destination::Column, Destination::Text] {
         let (kind, out) = encoded(1_500_000, target);
         assert_eq!((kind, &out[1..]), (ColumnType::VAR_STRING.0, &b"1970-01-01 00:00:01.500000"[..]));
         assert_eq!(encoded(1_000_000, target).0, ColumnType::VAR_STRING.0);
     }
-    assert_eq!(encoded(1_500_000, Target::Expression).0, ColumnType::DATETIME.0);
+    assert_eq!(encoded(1_500_000, Destination::Expression).0, ColumnType::DATETIME.0);
 }
 
 #[test]
 fn times_that_mysql_stores_as_text_have_all_their_decimals() {
-    let encoded = |value: V, target: Target| {
+    let encoded = |value: V, target: Destination| {
         let mut out = Vec::new();
         let kind = encode_param_for_mysql(&value, target, none, &mut out).unwrap().unwrap();
         (kind[0], String::from_utf8_lossy(&out[1..]).into_owned())
     };
     let text = |text: &str| (ColumnType::VAR_STRING.0, text.to_owned());
-    assert_eq!(encoded(V::Time(1_500_000), Target::Text), text("00:00:01.500000"));
-    assert_eq!(encoded(V::Interval(0, 0, -1_500_000), Target::Text), text("-00:00:01.500000"));
-    assert_eq!(encoded(V::Time(1_000_000), Target::Text).0, ColumnType::TIME.0);
-    for target in [Target::Column, Target::Expression] {
+    assert_eq!(encoded(V::Time(1_500_000), Destination::Text), text("00:00:01.500000"));
+    assert_eq!(encoded(V::Interval(0, 0, -1_500_000), Destination::Text), text("-00:00:01.500000"));
+    assert_eq!(encoded(V::Time(1_000_000), Destination::Text).0, ColumnType::TIME.0);
+    for target in [Destination::Column, Destination::Expression] {
         assert_eq!(encoded(V::Time(1_500_000), target).0, ColumnType::TIME.0);
     }
 }

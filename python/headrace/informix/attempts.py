@@ -16,7 +16,7 @@ from .._native import InformixWire
 from .._shared.opening import no_connection
 from ..errors import ConnectionTimeout, connect_failed
 from .settings import ConnectOptions
-from .sqlhosts import Target
+from .sqlhosts import Listener
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def _tried(step: Try) -> Generator[Turn | Resolve | Try, Any, Try]:
     return step
 
 
-def _reach(options: ConnectOptions, target: Target) -> Plan:
+def _reach(options: ConnectOptions, target: Listener) -> Plan:
     addresses: list[tuple[str, int]] = yield Resolve(target.host, target.port)
     error: errors.Error = connect_failed(f"host {target.host!r} has no address")
     for address in addresses:

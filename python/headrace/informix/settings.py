@@ -17,7 +17,7 @@ from .._shared.settings import Settings, nearest, port_number, unknown
 from ..errors import OperationalError, ProgrammingError
 from . import sqlhosts
 from .parse import ALIASES, parse
-from .sqlhosts import Target
+from .sqlhosts import Listener
 
 SSL_MODES: Final = ("disable", "require", "verify-ca", "verify-full")
 
@@ -123,7 +123,7 @@ class ConnectOptions(ReusableOptions):
     keepalives: bool = True
     env: dict[str, str] = field(default_factory=dict[str, str])
 
-    def targets(self) -> list[Target]:
+    def targets(self) -> list[Listener]:
         """Where to connect, in this order: the host that was named, or what the sqlhosts file has for the server.
 
         Raises OperationalError, ProgrammingError and NotSupportedError for a file that does not help.
@@ -133,9 +133,9 @@ class ConnectOptions(ReusableOptions):
             if found is not None:
                 return found
         tls = self.sslmode not in (None, "disable")
-        return [Target(self.host or "localhost", self.port or defaults.INFORMIX_PORT, self.server, tls)]
+        return [Listener(self.host or "localhost", self.port or defaults.INFORMIX_PORT, self.server, tls)]
 
-    def wire_options(self, address: tuple[str, int], target: Target) -> dict[str, Any]:
+    def wire_options(self, address: tuple[str, int], target: Listener) -> dict[str, Any]:
         """The options of the engine, for one address of one server."""
         sslmode = self.sslmode or ("verify-full" if target.tls else "disable")
         return {

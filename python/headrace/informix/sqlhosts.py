@@ -31,7 +31,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Target:
+class Listener:
     """Where one server listens."""
 
     host: str
@@ -80,7 +80,7 @@ def _split(text: str) -> list[str]:
     return [part for part in [*parts, text[start:]] if part]
 
 
-def targets(file: Path, server: str) -> list[Target]:
+def targets(file: Path, server: str) -> list[Listener]:
     """Where ``server`` listens, or where the members of the group of this name do, in the order of the file.
 
     Raises OperationalError when the file cannot be read, ProgrammingError when it does not have the server, and
@@ -109,7 +109,7 @@ def targets(file: Path, server: str) -> list[Target]:
     return usable or [_target(members[0])]
 
 
-def _target(entry: Entry) -> Target:
+def _target(entry: Entry) -> Listener:
     if entry.nettype not in _PLAIN | _TLS:
         raise NotSupportedError(
             f"the server {entry.server!r} is reached by {entry.nettype!r}, and headrace speaks onsoctcp and onsocssl"
@@ -123,10 +123,10 @@ def _target(entry: Entry) -> Target:
         port = int(entry.service) if entry.service.isdigit() else socket.getservbyname(entry.service, "tcp")
     except OSError:
         raise ProgrammingError(f"the service {entry.service!r} of server {entry.server!r} is unknown") from None
-    return Target(entry.host, port, entry.server, entry.nettype in _TLS)
+    return Listener(entry.host, port, entry.server, entry.nettype in _TLS)
 
 
-def from_environment(server: str) -> list[Target] | None:
+def from_environment(server: str) -> list[Listener] | None:
     """The targets of ``server`` where the environment has a sqlhosts file with it, None otherwise."""
     file = path(os.environ)
     if file is None or not file.is_file():

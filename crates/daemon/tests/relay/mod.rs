@@ -13,7 +13,7 @@ use headrace_core::{ReadBuffer, TransactionStatus, WriteBuffer};
 use headrace_daemon::postgres::relay::{Refused, Relay, RelayStep, ServerState};
 use headrace_daemon::postgres::statements::Catalog;
 use headrace_postgres::messages::frontend;
-use headrace_postgres::messages::tag::{Target, backend, frontend as client};
+use headrace_postgres::messages::tag::{StatementOrPortal, backend, frontend as client};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -115,19 +115,19 @@ impl Say {
         self
     }
     pub fn describe_portal(mut self, portal: &str) -> Self {
-        frontend::describe(&mut self.0, Target::Portal, portal);
+        frontend::describe(&mut self.0, StatementOrPortal::Portal, portal);
         self
     }
     pub fn close_portal(mut self, portal: &str) -> Self {
-        frontend::close(&mut self.0, Target::Portal, portal);
+        frontend::close(&mut self.0, StatementOrPortal::Portal, portal);
         self
     }
     pub fn describe(mut self, statement: &str) -> Self {
-        frontend::describe(&mut self.0, Target::Statement, statement);
+        frontend::describe(&mut self.0, StatementOrPortal::Statement, statement);
         self
     }
     pub fn close(mut self, statement: &str) -> Self {
-        frontend::close(&mut self.0, Target::Statement, statement);
+        frontend::close(&mut self.0, StatementOrPortal::Statement, statement);
         self
     }
     pub fn execute(mut self) -> Self {

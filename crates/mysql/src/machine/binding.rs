@@ -17,7 +17,7 @@
 //! once a statement has been refused for it, text that is not ASCII is written as literals.
 
 use crate::sql::{Insert, Modes, Placement, placements, verb};
-use crate::types::{ColumnType, Target};
+use crate::types::{ColumnType, Destination};
 use headrace_core::{Parameters, Value, ValueKind};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -161,9 +161,9 @@ impl Binding {
     }
 
     /// Where the value of parameter `at` goes: a value of a column has got its type.
-    pub fn target(&self, at: usize) -> Target {
+    pub fn target(&self, at: usize) -> Destination {
         match self.kinds.get(at) {
-            _ if self.placements.get(at) != Some(&Placement::Stored) => Target::Expression,
+            _ if self.placements.get(at) != Some(&Placement::Stored) => Destination::Expression,
             Some(
                 &(ColumnType::VARCHAR
                 | ColumnType::VAR_STRING
@@ -172,8 +172,8 @@ impl Binding {
                 | ColumnType::MEDIUM_BLOB
                 | ColumnType::LONG_BLOB
                 | ColumnType::BLOB),
-            ) => Target::Text,
-            _ => Target::Column,
+            ) => Destination::Text,
+            _ => Destination::Column,
         }
     }
 

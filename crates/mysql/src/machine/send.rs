@@ -18,7 +18,7 @@ use crate::packets::command::{self, Command, LAST_PREPARED};
 use crate::packets::frame;
 use crate::packets::reply::ServerError;
 use crate::sql::{Scan, limits};
-use crate::types::{Lists, Target, encode_param, encode_param_for_mysql, splice_literal};
+use crate::types::{Destination, Lists, encode_param, encode_param_for_mysql, splice_literal};
 use headrace_core::verb::Effect;
 use headrace_core::{Mismatch, Parameters, Pending as _, Reported, ResponseHandler, WriteBuffer, transaction};
 use std::sync::Arc;
@@ -525,7 +525,7 @@ fn write_execute<H: ResponseHandler>(
             match session.mariadb {
                 true => encode_param(&value, || lists(i), out),
                 false => {
-                    let target = statement.map_or(Target::Expression, |statement| statement.target(i));
+                    let target = statement.map_or(Destination::Expression, |statement| statement.target(i));
                     encode_param_for_mysql(&value, target, || lists(i), out)
                 }
             }

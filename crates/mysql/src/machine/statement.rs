@@ -5,7 +5,7 @@ use super::binding::{Binding, Sending};
 use crate::packets::capabilities::Capabilities;
 use crate::packets::column::{Column as Field, PrepareOk};
 use crate::sql::{Lexer, Modes, Scan, is_one_of, words};
-use crate::types::{self, ColumnType, Decoder, Target, decode_binary_row, decode_text_row};
+use crate::types::{self, ColumnType, Decoder, Destination, decode_binary_row, decode_text_row};
 use headrace_core::column;
 use headrace_core::{Column, Described, Epoch, Fatal, Parameters, Prepared, Sink, Value, ValueKind};
 use std::borrow::Cow;
@@ -212,8 +212,8 @@ impl Statement {
     }
 
     /// Where the value of parameter `at` goes; known if MySQL keeps their types.
-    pub(super) fn target(&self, at: usize) -> Target {
-        self.binding.as_ref().map_or(Target::Expression, |binding| binding.target(at))
+    pub(super) fn target(&self, at: usize) -> Destination {
+        self.binding.as_ref().map_or(Destination::Expression, |binding| binding.target(at))
     }
 
     /// How a row of parameters is sent; if it is bound, it will be executed.

@@ -205,7 +205,7 @@ impl<H: MyHandler> Machine<H> {
         }
     }
 
-    /// A question was refused. What ends one before it is answered says nothing of the table, and was meant for the batch.
+    /// A question was refused. What ends one before it is answered is not about the table: it was meant for the batch.
     pub(super) fn table_is_refused(&mut self, error: ServerError) {
         let Some(pending) = self.queue.first_mut().filter(|_| error.is_interruption()) else { return };
         pending.slot.fail(error);

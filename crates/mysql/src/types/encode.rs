@@ -93,7 +93,7 @@ pub fn encode_param<V: Value>(
 
 /// Where the value of a parameter goes, as far as its form depends on that.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Target {
+pub enum Destination {
     /// Into an expression, or that is not known.
     Expression,
     /// Into a column.
@@ -112,19 +112,19 @@ pub enum Target {
 #[inline]
 pub fn encode_param_for_mysql<V: Value>(
     value: &V,
-    target: Target,
+    target: Destination,
     lists: impl FnOnce() -> Lists,
     out: &mut Vec<u8>,
 ) -> Result<Option<ParamType>, V::Error> {
     let kind = value.kind();
-    if target != Target::Expression && kind == ValueKind::Timestamp {
+    if target != Destination::Expression && kind == ValueKind::Timestamp {
         let (date, clock) = timestamp_fields(value)?;
         put_lenenc_bytes(out, format!("{} {}", date.text(), clock.text()).as_bytes());
         return Ok(Some([ColumnType::VAR_STRING.0, 0]));
     }
     if matches!(kind, ValueKind::Time | ValueKind::Interval) {
         let micros = time_micros(value, kind)?;
-        let is_text = target == Target::Text || micros.unsigned_abs() > BINARY_TIME_MICROS;
+        let is_text = target == Destination::Text || micros.unsigned_abs() > BINARY_TIME_MICROS;
         if is_text && micros % 1_000_000 != 0 {
             put_lenenc_bytes(out, time_text(micros).as_bytes());
             return Ok(Some([ColumnType::VAR_STRING.0, 0]));

@@ -10,7 +10,7 @@ use super::work::{PortalDescription, Preparation, Work};
 use super::{Machine, PgHandler, Server};
 use crate::limits;
 use crate::messages::frontend;
-use crate::messages::tag::Target;
+use crate::messages::tag::StatementOrPortal;
 use crate::types::{self, Format, Oid};
 use headrace_core::{Mismatch, Outcome, Parameters, ResponseHandler, Sent, Slot, WriteBuffer};
 use std::borrow::Cow;
@@ -385,7 +385,7 @@ fn send_row<H: PgHandler>(
     }
     if let Work::Statement(Preparation { portal: description @ PortalDescription::Needed, .. }) = &mut pending.work {
         // Once for a batch: one prepared statement is executed for all of its rows, and its columns stay.
-        frontend::describe(out, Target::Portal, portal);
+        frontend::describe(out, StatementOrPortal::Portal, portal);
         *description = PortalDescription::Awaited;
     }
     frontend::execute(out, portal, max_rows);

@@ -8,7 +8,7 @@ use super::work::Work;
 use super::{CopyState, Machine, PgHandler};
 use crate::messages::backend::{self, Field, ServerError};
 use crate::messages::frontend;
-use crate::messages::tag::{self, Target};
+use crate::messages::tag::{self, StatementOrPortal};
 use crate::types::{self, Encoder};
 use headrace_core::protocol::BulkDirection;
 use headrace_core::{Fatal, WriteBuffer};
@@ -74,7 +74,7 @@ impl<H: PgHandler> Machine<H> {
         let Request::Copy(copy) = &pending.request else { return };
         let out = write_buffer.tail();
         frontend::parse(out, "", &copy.query, &[]);
-        frontend::describe(out, Target::Statement, "");
+        frontend::describe(out, StatementOrPortal::Statement, "");
         if let Some(left_out) = &copy.left_out {
             frontend::parse(out, "", left_out, &[]);
             frontend::bind_empty(out, "", "");

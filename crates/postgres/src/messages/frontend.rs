@@ -1,6 +1,6 @@
 //! Messages of the client. Each function appends one message to a buffer.
 
-use super::tag::{Target, frontend as tag};
+use super::tag::{StatementOrPortal, frontend as tag};
 use crate::limits;
 use crate::types::Oid;
 use headrace_core::Mismatch;
@@ -98,7 +98,7 @@ pub fn parse(out: &mut Vec<u8>, name: &str, sql: &str, types: &[Oid]) {
 }
 
 /// Describe of a prepared statement or a portal.
-pub fn describe(out: &mut Vec<u8>, target: Target, name: &str) {
+pub fn describe(out: &mut Vec<u8>, target: StatementOrPortal, name: &str) {
     message(out, tag::DESCRIBE, |out| {
         out.push(target as u8);
         cstr(out, name);
@@ -106,7 +106,7 @@ pub fn describe(out: &mut Vec<u8>, target: Target, name: &str) {
 }
 
 /// Close of a prepared statement or a portal.
-pub fn close(out: &mut Vec<u8>, target: Target, name: &str) {
+pub fn close(out: &mut Vec<u8>, target: StatementOrPortal, name: &str) {
     message(out, tag::CLOSE, |out| {
         out.push(target as u8);
         cstr(out, name);
@@ -237,8 +237,8 @@ mod tests {
             ("StartupMessage", written(|o| startup(o, [("user", "u")])), b"\0\0\0\x10\0\x03\0\0user\0u\0\0"),
             ("Query", written(|o| query(o, "", "select 1")), b"Q\0\0\0\x0dselect 1\0"),
             ("Parse", written(|o| parse(o, "s", "q", &[23])), b"P\0\0\0\x0es\0q\0\0\x01\0\0\0\x17"),
-            ("Describe", written(|o| describe(o, Target::Statement, "s")), b"D\0\0\0\x07Ss\0"),
-            ("Close", written(|o| close(o, Target::Portal, "")), b"C\0\0\0\x06P\0"),
+            ("Describe", written(|o| describe(o, StatementOrPortal::Statement, "s")), b"D\0\0\0\x07Ss\0"),
+            ("Close", written(|o| close(o, StatementOrPortal::Portal, "")), b"C\0\0\0\x06P\0"),
             ("Execute", written(|o| execute(o, "", 0)), b"E\0\0\0\x09\0\0\0\0\0"),
             ("Sync", written(sync), b"S\0\0\0\x04"),
             ("CopyFail", written(|o| copy_fail(o, "no")), b"f\0\0\0\x07no\0"),

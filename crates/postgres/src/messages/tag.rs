@@ -113,10 +113,10 @@ tags! {
     }
 }
 
-/// The target of Describe and Close.
+/// What Describe and Close are about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Target {
+pub enum StatementOrPortal {
     /// A prepared statement.
     Statement = b'S',
     /// A portal.

@@ -2,7 +2,7 @@
 
 use super::effects::Reader;
 use super::lexer::Lexer;
-use super::script::{Place, Splitter};
+use super::script::{Splitter, TokenPlace};
 use super::session_state::SessionStateReader;
 use headrace_core::token::{Token, TokenKind};
 
@@ -46,13 +46,13 @@ pub fn declared(sql: &str, reported: impl Fn(&str) -> bool) -> Option<Vec<Declar
             return None;
         }
         match place {
-            Place::End => {
+            TokenPlace::End => {
                 found.extend(of_statement(current.take(), &effects));
                 effects = Reader::default();
                 continue;
             }
-            Place::First => current = Some(by_its_beginning(token, &lexer)),
-            Place::Within => {}
+            TokenPlace::First => current = Some(by_its_beginning(token, &lexer)),
+            TokenPlace::Within => {}
         }
         effects.next(place, token, &lexer);
     }

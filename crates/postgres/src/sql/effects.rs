@@ -1,7 +1,7 @@
 //! What a text does to the settings and the prepared statements of its session, besides what [`super::session_state_of`] finds.
 
 use super::lexer::{Lexer, Reading};
-use super::script::{Place, Splitter};
+use super::script::{Splitter, TokenPlace};
 use headrace_core::token::{Token, TokenKind};
 
 /// Settings that go back to what they were when the session began.
@@ -100,9 +100,9 @@ impl Default for Reader<'_> {
 
 impl<'a> Reader<'a> {
     /// Reads the next token; the lexer is after it.
-    pub(super) fn next(&mut self, place: Place, token: Token<'a>, lexer: &Lexer<'a>) {
+    pub(super) fn next(&mut self, place: TokenPlace, token: Token<'a>, lexer: &Lexer<'a>) {
         match (place, self.before) {
-            (Place::End, _) => self.before = None,
+            (TokenPlace::End, _) => self.before = None,
             (_, None) if token.is_punctuation(b'(') => {}
             (_, None) => self.begin(token, lexer),
             (_, Some(before)) => self.within(before, token),

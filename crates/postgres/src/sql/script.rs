@@ -9,7 +9,7 @@ pub(crate) fn statements(sql: &str) -> Vec<&str> {
     let (mut found, mut start) = (Vec::new(), 0);
     let (mut lexer, mut splitter) = (Lexer::new(sql), Splitter::default());
     while let Some(token) = lexer.next() {
-        if splitter.place(token) == Place::End {
+        if splitter.place(token) == TokenPlace::End {
             found.push(&sql[start..lexer.end() - 1]);
             start = lexer.end();
         }
@@ -156,7 +156,7 @@ pub fn begins_block(sql: &str) -> bool {
     let found = in_each_reading(sql, |lexer| {
         let mut splitter = Splitter::default();
         let begins = |token: Token<'_>| token.is("begin") || token.is("start");
-        lexer.find(|token| splitter.place(*token) == Place::First && begins(*token)).map(|_| ())
+        lexer.find(|token| splitter.place(*token) == TokenPlace::First && begins(*token)).map(|_| ())
     });
     found.is_some()
 }
@@ -182,7 +182,7 @@ pub(super) fn in_each_reading<'a, T>(sql: &'a str, find: impl Fn(&mut Lexer<'a>)
 
 /// Where a token stands in a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum TokenPlace {
     /// It is the first of a statement.
     First,
     /// It follows the first.
@@ -222,25 +222,25 @@ enum Within {
 }
 
 impl Splitter {
-    pub fn place(&mut self, token: Token<'_>) -> Place {
+    pub fn place(&mut self, token: Token<'_>) -> TokenPlace {
         if let Within::Body | Within::BodyStatement = self.within {
             self.within = match self.within {
                 _ if token.is_punctuation(b';') => Within::BodyStatement,
                 Within::BodyStatement if token.is("end") => Within::Statement,
                 _ => Within::Body,
             };
-            return Place::Within;
+            return TokenPlace::Within;
         }
         match token.kind {
             TokenKind::Punctuation(b';') if self.depth == 0 => {
                 self.within = Within::Nothing;
-                return Place::End;
+                return TokenPlace::End;
             }
             TokenKind::Punctuation(b'(') => self.depth += 1,
             TokenKind::Punctuation(b')') => self.depth = self.depth.saturating_sub(1),
             _ => {}
         }
-        let place = if let Within::Nothing = self.within { Place::First } else { Place::Within };
+        let place = if let Within::Nothing = self.within { TokenPlace::First } else { TokenPlace::Within };
         self.within = match self.within {
             Within::Nothing if token.is("create") => Within::Create,
             Within::Create if token.is("or") || token.is("replace") => Within::Create,

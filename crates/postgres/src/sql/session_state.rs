@@ -2,7 +2,7 @@
 
 use super::anonymous::AnonymousBlock;
 use super::lexer::Lexer;
-use super::script::{Place, Splitter, in_each_reading};
+use super::script::{Splitter, TokenPlace, in_each_reading};
 use super::settings;
 use headrace_core::token::{Token, TokenKind};
 
@@ -167,18 +167,18 @@ impl<'a> SessionStateReader<'a> {
     /// Reads the next token of a script, and returns what it shows, if that counts; the lexer is after it.
     pub(super) fn next(
         &mut self,
-        (place, token): (Place, Token<'a>),
+        (place, token): (TokenPlace, Token<'a>),
         lexer: &Lexer<'a>,
         reported: &impl Fn(&str) -> bool,
         counts: &impl Fn(&'static str) -> bool,
     ) -> Option<&'static str> {
         let found = match place {
-            Place::End => {
+            TokenPlace::End => {
                 *self = Self::default();
                 return None;
             }
-            Place::First => self.begin(token, lexer, reported),
-            Place::Within => None,
+            TokenPlace::First => self.begin(token, lexer, reported),
+            TokenPlace::Within => None,
         };
         let found = found.filter(|reason| counts(reason));
         found.or_else(|| self.read(token, lexer, reported).filter(|reason| counts(reason)))

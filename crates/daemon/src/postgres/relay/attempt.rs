@@ -19,7 +19,7 @@
 use super::framing::{bind_names, client_header, name_of};
 use crate::limits::{ATTEMPT_BYTES, ATTEMPT_MESSAGES};
 use headrace_core::transitions::Transitions;
-use headrace_postgres::messages::tag::{Target, frontend as client};
+use headrace_postgres::messages::tag::{StatementOrPortal, frontend as client};
 use headrace_postgres::sql::{Effects, Facts};
 
 headrace_core::names! {
@@ -163,7 +163,7 @@ pub(super) fn whole_group<'a>(received: &'a [u8], name: &[u8]) -> Option<&'a [u8
             _ if at > ATTEMPT_BYTES => return None,
             (client::PARSE, _) if number == 0 => {}
             (client::BIND, _) if bind_names(message, length).ok()??.1 == name => is_bound = true,
-            (client::DESCRIBE, [target, _, ..]) if *target == Target::Portal as u8 => {}
+            (client::DESCRIBE, [target, _, ..]) if *target == StatementOrPortal::Portal as u8 => {}
             (client::DESCRIBE, [_, described @ ..]) if name_of(described)?.0 == name => {}
             (client::EXECUTE, _) => {}
             (client::SYNC, _) if is_bound => return Some(&received[..at]),
@@ -192,12 +192,12 @@ mod tests {
                     'P' => frontend::parse(&mut out, "a", "select 1", &[]),
                     'B' => frontend::bind_empty(&mut out, "", "a"),
                     'O' => frontend::bind_empty(&mut out, "", "other"),
-                    'D' => frontend::describe(&mut out, Target::Portal, ""),
-                    'd' => frontend::describe(&mut out, Target::Statement, "a"),
-                    'o' => frontend::describe(&mut out, Target::Statement, "other"),
+                    'D' => frontend::describe(&mut out, StatementOrPortal::Portal, ""),
+                    'd' => frontend::describe(&mut out, StatementOrPortal::Statement, "a"),
+                    'o' => frontend::describe(&mut out, StatementOrPortal::Statement, "other"),
                     'E' => frontend::execute(&mut out, "", 0),
                     'H' => frontend::flush(&mut out),
-                    'C' => frontend::close(&mut out, Target::Statement, "a"),
+                    'C' => frontend::close(&mut out, StatementOrPortal::Statement, "a"),
                     'Q' => frontend::query(&mut out, "", "select 1"),
                     _ => frontend::sync(&mut out),
                 }

@@ -14,7 +14,7 @@ use crate::postgres::statements::{facts_of, own};
 use headrace_core::limits::WRITE_BUFFER_HIGH_BYTES;
 use headrace_core::{ReadBuffer, WriteBuffer};
 use headrace_postgres::messages::frontend;
-use headrace_postgres::messages::tag::{Target, frontend as client};
+use headrace_postgres::messages::tag::{StatementOrPortal, frontend as client};
 use headrace_postgres::sql::{Facts, begins_block, is_query, is_several, script, session_state_of};
 
 /// What becomes of a message.
@@ -396,7 +396,7 @@ impl Relay {
     ) -> Result<(), Refused> {
         let [target, name @ ..] = &message[5..] else { return Err(malformed("Describe or Close")) };
         let (name, _) = name_of(name).ok_or_else(|| malformed("Describe or Close"))?;
-        match (*target == Target::Statement as u8, tag) {
+        match (*target == StatementOrPortal::Statement as u8, tag) {
             (true, client::CLOSE) => self.close(name, output),
             (true, _) => self.describe(name, server, output),
             (false, tag) => {

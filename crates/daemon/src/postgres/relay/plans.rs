@@ -16,7 +16,7 @@ use super::{Relay, ServerState};
 use headrace_core::transitions::Transitions;
 use headrace_core::{TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::frontend;
-use headrace_postgres::messages::tag::Target;
+use headrace_postgres::messages::tag::StatementOrPortal;
 use headrace_postgres::sql::{
     Facts, commits, may_call_after_change, may_set_constants, only_sets_reported_constants, plans_nothing,
 };
@@ -298,11 +298,11 @@ impl Relay {
 fn put_messages(sql: &str, output: &mut WriteBuffer) -> usize {
     let out = output.tail();
     // A cancel between the Parse and the Close of the last time has left it, where its name would be taken.
-    frontend::close(out, Target::Statement, OWN_NAME);
+    frontend::close(out, StatementOrPortal::Statement, OWN_NAME);
     frontend::parse(out, OWN_NAME, sql, &[]);
     frontend::bind_empty(out, OWN_NAME, OWN_NAME);
     frontend::execute(out, OWN_NAME, 0);
-    frontend::close(out, Target::Portal, OWN_NAME);
-    frontend::close(out, Target::Statement, OWN_NAME);
+    frontend::close(out, StatementOrPortal::Portal, OWN_NAME);
+    frontend::close(out, StatementOrPortal::Statement, OWN_NAME);
     6
 }

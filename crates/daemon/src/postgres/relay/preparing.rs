@@ -10,7 +10,7 @@ use super::{Relay, ServerState};
 use crate::postgres::statements::{PREFIX, PreparedStatement, name_of as server_name, own};
 use headrace_core::{ReadBuffer, TransactionStatus, WriteBuffer};
 use headrace_postgres::messages::frontend;
-use headrace_postgres::messages::tag::{Target, backend, frontend as client};
+use headrace_postgres::messages::tag::{StatementOrPortal, backend, frontend as client};
 use std::sync::Arc;
 
 /// An error with the name that a client has for a statement, in place of the one that it has on the server; `None` if
@@ -61,7 +61,7 @@ impl Relay {
     /// A message about a statement.
     pub(super) fn send(&self, tag: u8, name: &[u8], output: &mut WriteBuffer) {
         frontend::message(output.tail(), tag, |out| {
-            out.push(Target::Statement as u8);
+            out.push(StatementOrPortal::Statement as u8);
             out.extend_from_slice(name);
             out.push(0);
         });
