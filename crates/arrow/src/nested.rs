@@ -58,7 +58,7 @@ pub struct Nested {
     /// The depth below which everything is skipped, because it does not fit the column's type.
     skipped: Option<usize>,
     null_unrepresentable: bool,
-    /// The value that has begun is null, for want of a place for a part of it.
+    /// The value that has begun is null, as there is no place for a part of it.
     is_nulled: bool,
     fault: Option<Fault>,
 }

@@ -50,7 +50,7 @@ fn extension(kind: &ColumnKind) -> HashMap<String, String> {
     [(EXTENSION_NAME, name), (EXTENSION_METADATA, "")].map(|(key, value)| (key.to_owned(), value.to_owned())).into()
 }
 
-/// Returns true if values of this kind become text for want of a type of Arrow's.
+/// Returns true if values of this kind become text, as Arrow has no type for them.
 pub(crate) fn is_text_instead(kind: &ColumnKind) -> bool {
     match kind {
         ColumnKind::Other(_) | ColumnKind::TimeTz(_) | ColumnKind::Inet | ColumnKind::Bits => true,

@@ -57,7 +57,7 @@ const CAS: &[(i32, Condition, &str)] = &[
     (-10_102, State(INVALID_CURSOR_STATE), "the cursor cannot be at this position"),
     (-10_101, State(TOO_MANY_CONNECTIONS), "the broker has too many clients"),
     (-10_100, State(FEATURE_NOT_SUPPORTED), "the broker does not implement the function"),
-    (-10_027, State(FEATURE_NOT_SUPPORTED), "a result cannot both be updatable and outlive a commit"),
+    (-10_027, State(FEATURE_NOT_SUPPORTED), "a result cannot both be updatable and survive a commit"),
     (-10_026, State(CONFIGURATION_LIMIT_EXCEEDED), "the session has too many prepared statements"),
     (-10_025, State(CONNECTION_FAILURE), "the broker's process has lost the database server"),
     (-10_024, State(INVALID_SQL_STATEMENT_NAME), "the statement has to be prepared again; a value that its column cannot be assigned has the same effect"),
@@ -286,7 +286,7 @@ impl ServerError {
         }
     }
 
-    /// The same error of a statement that may have been executed: the server has gone, and its CAS does not know either.
+    /// The same error of a statement that may have been executed: the server has gone before it had answered.
     pub(crate) fn of_unknown_outcome(self) -> Self {
         let message = format!("{}; {IN_DOUBT}", self.words());
         Self { message, ..self }

@@ -219,7 +219,7 @@ class AsyncConnectionPool(AsyncPoolQueries, LoopPoolWork[C]):
         self._pid = os.getpid()
         self._lazy = False
         self._core.open(loop.time())
-        # Nothing that outlives a call may hold the pool: a loop would keep it, and its connections, for ever.
+        # Nothing that survives a call may hold the pool: a loop would keep it, and its connections, for ever.
         self._dropped = weakref.finalize(self, end_dropped, self._core.idle, loop, self._pid, repr(self.name))
         self._dropped.atexit = False
         self._settle()

@@ -81,7 +81,7 @@ class Connection(CubridBase[R], BlockingBlocks[R]):
                 occupied until the last row is fetched or the cursor is closed.
             scrollable: keep the result open on the server, and fetch its rows on demand, in any order. The connection
                 is not occupied. It needs a transaction, with whose end it ends.
-            withhold: the same, and the result outlives a commit; it needs no transaction.
+            withhold: the same, and the result survives a commit; it needs no transaction.
 
         Returns:
             A cursor; with ``stream`` an :class:`StreamCursor`, with ``scrollable`` or ``withhold`` an

@@ -21,7 +21,7 @@ struct Worker {
     killed: bool,
     /// True while a request runs.
     busy: bool,
-    /// True for the mode KEEP, which outlives the client.
+    /// True for the mode KEEP, which survives the client.
     keep: bool,
     cancelled: Arc<AtomicBool>,
 }

@@ -1,6 +1,6 @@
 //! Cursors that stay open at the server: a page of rows is fetched whenever it is wanted, from any row on.
 //!
-//! Their statements are prepared for them alone, as the result belongs to the handle. With HOLDABLE a result outlives the
+//! Their statements are prepared for them alone, as the result belongs to the handle. With HOLDABLE a result survives the
 //! commit of its transaction; the broker does not give the CAS to another client while there is one. A CAS that was lost
 //! nevertheless has crashed: its cursors are forgotten.
 

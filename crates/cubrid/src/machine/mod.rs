@@ -189,7 +189,7 @@ pub struct Machine<H: ResponseHandler> {
     reply_bytes: usize,
     /// The last page has come, and its handler was full.
     is_last_page_due: bool,
-    /// Statements outlive the transaction in which they were prepared.
+    /// Statements survive the transaction in which they were prepared.
     pools_statements: bool,
     statements: Statements<Arc<str>, Statement>,
     /// Results that stay open.

@@ -76,7 +76,7 @@ pub enum Request {
         sql: Arc<str>,
         /// The number that the client gives it.
         number: u64,
-        /// Its result outlives the commit of its transaction.
+        /// Its result survives the commit of its transaction.
         holds: bool,
         /// Begin a transaction block first, unless one is open.
         begin: bool,

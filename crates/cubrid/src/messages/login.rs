@@ -17,7 +17,7 @@ const SEEKS_VERSION: u8 = 11;
 const VERSION_MARK: u8 = 0x40;
 /// Function flag: the client reads CAS errors from -10000 on.
 const RENEWED_ERROR_CODES: u8 = 0x80;
-/// Function flag: the client supports results that outlive a commit.
+/// Function flag: the client supports results that survive a commit.
 const HOLDABLE_RESULTS: u8 = 0x40;
 /// The client's function flags.
 const FLAGS: u8 = RENEWED_ERROR_CODES | HOLDABLE_RESULTS;
@@ -34,7 +34,7 @@ const NAME_BYTES: usize = 32;
 /// Bytes of the URL in [`DbInfo`].
 const URL_BYTES: usize = 512;
 
-/// The identifier of a session, which outlives the CAS that it was opened with.
+/// The identifier of a session, which survives the CAS that it was opened with.
 pub type SessionId = [u8; SESSION_BYTES];
 
 /// Appends the first message, which the broker reads.
@@ -125,7 +125,7 @@ pub struct BrokerInfo {
     pub dbms: u8,
     /// The connection is kept after a transaction; always 1.
     pub keeps_connection: u8,
-    /// Prepared statements outlive the transaction.
+    /// Prepared statements survive the transaction.
     pub statement_pooling: u8,
     /// Persistent connections of CCI.
     pub cci_pconnect: u8,

@@ -120,7 +120,7 @@ pub mod statement {
 pub mod prepare {
     /// The plan is kept for GET_QUERY_INFO.
     pub const QUERY_INFO: u8 = 0x04;
-    /// The result outlives a commit.
+    /// The result survives a commit.
     pub const HOLDABLE: u8 = 0x08;
     /// The plan is pinned, for the second attempt after the error that a statement must be prepared again.
     pub const XASL_CACHE_PINNED: u8 = 0x10;
@@ -197,7 +197,7 @@ pub mod savepoint {
     pub const ROLLBACK: u8 = 2;
 }
 
-/// The modes of SET_CAS_CHANGE_MODE. The mode belongs to the CAS process, and outlives the connection.
+/// The modes of SET_CAS_CHANGE_MODE. The mode belongs to the CAS process, and survives the connection.
 pub mod change_mode {
     /// The broker may give the CAS to another client while no transaction is open.
     pub const AUTO: i32 = 1;

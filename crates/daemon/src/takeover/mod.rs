@@ -58,7 +58,7 @@ pub struct Handed {
     pub next_number: i32,
     /// Databases that operators have paused.
     pub paused: Paused,
-    /// The names of the databases of its configuration, and of those before it; `None` from a version that does not say.
+    /// The names of the databases of its configuration, and of those before it; `None` from a version that does not send them.
     #[serde(default)]
     pub databases: Option<Vec<String>>,
     /// Somebody else has made the clients' socket, and removes it.

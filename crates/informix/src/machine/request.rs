@@ -50,7 +50,7 @@ pub struct Declare {
     pub name: Option<Arc<str>>,
     /// Its rows are fetched by number.
     pub scroll: bool,
-    /// It outlives its transaction.
+    /// It survives its transaction.
     pub with_hold: bool,
     /// Begin a transaction first, as for [`Execute::begin`].
     pub begin: bool,

@@ -50,7 +50,7 @@ pub mod tag {
         SQ_FETCHBLOB = 38, "Fetches a BYTE or TEXT value.";
         SQ_BLOB = 39, "A piece of a BYTE or TEXT value.";
         SQ_BBIND = 41, "BYTE and TEXT parameters follow.";
-        SQ_HOLD = 43, "The cursor is to outlive its transaction.";
+        SQ_HOLD = 43, "The cursor is to survive its transaction.";
         SQ_WANTDONE = 49, "Asks for DONE.";
         SQ_VERSION = 53, "The server's version.";
         SQ_COST = 55, "The optimizer's estimate.";

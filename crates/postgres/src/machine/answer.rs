@@ -137,7 +137,7 @@ pub(super) enum Prelude {
 /// The end of the transaction block that a request may be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// It does not end the block, or the block has no cursors that would outlive it.
+    /// It does not end the block, or the block has no cursors that would survive it.
     Irrelevant,
     /// It may end the block, and its reply shows which cursors of the block are left.
     Awaited,

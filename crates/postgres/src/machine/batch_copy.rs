@@ -195,7 +195,7 @@ impl<H: PgHandler> Machine<H> {
     /// Makes the first request one whose rows are executed one by one, if a row of the COPY that it went on as was
     /// refused, or a statement of many rows, or the question before that, as by a server that is PostgreSQL by its
     /// protocol only; returns true if it did. Of several rows that are refused a COPY may name another than the first:
-    /// executed one by one, they say which it is.
+    /// executed one by one, the first is found.
     pub(super) fn give_up_failed_bulk(&mut self) -> bool {
         // The connection, the transaction's state, serialization and deadlocks, locks, and an operator's intervention:
         // not about a row.

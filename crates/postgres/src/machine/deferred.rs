@@ -204,7 +204,7 @@ impl<H: PgHandler> Machine<H> {
         let Answer { columns: Some(columns), deferred, rows, .. } = &mut pending.answer else { return Ok(()) };
         let is_inside = columns.unsure.is_empty();
         if is_inside && !DataRows::new(columns, unread).has_unknown_inside(&self.registry)? {
-            // A statement's plan knows the types that were known when it was made.
+            // A statement's plan has the types that were known when it was made.
             if let Some(renewed) = columns.renewed(&self.registry) {
                 *columns = Arc::new(renewed);
             }
@@ -461,7 +461,7 @@ impl<H: PgHandler> PendingRequest<H> {
     /// executed: its error is another's.
     pub(super) fn refusal_of_parts(&self, error: &ServerError) -> Option<Failure<H>> {
         let Work::Decode(deferred) = &self.work else { return None };
-        // A cancelled question, one of a transaction that has failed, and a session that ends say what they are.
+        // A cancelled question, one of a transaction that has failed, and a session that ends have errors of their own.
         let is_of_values = matches!(error.sqlstate().get(..2), Some("0A" | "22" | "42" | "XX"));
         if deferred.parts.is_empty() || !is_of_values {
             return None;

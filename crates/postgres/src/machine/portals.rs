@@ -3,7 +3,7 @@
 //! Executing a portal that is gone is an error, and an error ends the transaction that is open then, even if it is
 //! another one that belongs to other code. So whether a portal is still open is decided when a request is sent, when
 //! everything before it is known. A portal ends with the transaction block that it was opened in, and with a rollback
-//! to an older savepoint. A cursor WITH HOLD outlives its block once that is committed.
+//! to an older savepoint. A cursor WITH HOLD survives its block once that is committed.
 
 use super::control::Nesting;
 use super::request::PortalId;

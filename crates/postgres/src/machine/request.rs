@@ -45,7 +45,7 @@ pub struct PortalId {
     pub number: u64,
 }
 
-/// A portal that outlives its request, so that more rows can be fetched.
+/// A portal that survives its request, so that more rows can be fetched.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Portal {
     /// Which one.
@@ -64,7 +64,7 @@ pub enum Cursor {
     Declare {
         /// Its portal.
         portal: PortalId,
-        /// WITH HOLD: it outlives the transaction.
+        /// WITH HOLD: it survives the transaction.
         with_hold: bool,
     },
     /// It needs the cursor of this number. If that is not open any more nothing is sent, and the request ends without a

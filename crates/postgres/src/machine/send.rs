@@ -14,7 +14,7 @@ use super::work::{Source, Work};
 use super::{Begun, Machine, PgHandler, Phase, Server};
 use crate::limits;
 use crate::messages::frontend;
-use crate::messages::tag::Target;
+use crate::messages::tag::StatementOrPortal;
 use crate::sql::has_plain_parse_time_constant;
 use headrace_core::{Effect, Sent, WriteBuffer};
 use std::sync::Arc;
@@ -76,7 +76,7 @@ impl<H: PgHandler> Machine<H> {
         self.queue.may_start() && !self.is_begin_due() && !self.must_wait()
     }
 
-    /// Returns true if a BEGIN is unanswered whose group has ended. If it fails, a cancel request has hit it, say, what
+    /// Returns true if a BEGIN is unanswered whose group has ended. If it fails, by a cancel request for example, what
     /// is sent after the Sync would be executed outside of a transaction, and committed by itself. The end of the
     /// transaction need not wait: then there is nothing between.
     fn is_begin_due(&mut self) -> bool {
@@ -232,7 +232,7 @@ impl<H: PgHandler> Machine<H> {
 
     fn close_evicted(&mut self, write_buffer: &mut WriteBuffer) {
         for name in self.statements.take_closed() {
-            frontend::close(write_buffer.tail(), Target::Statement, &name);
+            frontend::close(write_buffer.tail(), StatementOrPortal::Statement, &name);
         }
     }
 
@@ -281,7 +281,7 @@ impl<H: PgHandler> Machine<H> {
                 }
             }
             Request::DescribePortal { portal } => {
-                frontend::describe(out, Target::Portal, &portal.name);
+                frontend::describe(out, StatementOrPortal::Portal, &portal.name);
                 frontend::flush(out);
             }
             Request::ClosePortal { portal } if self.reserved == Some(portal.number) => {
@@ -296,7 +296,7 @@ impl<H: PgHandler> Machine<H> {
             Request::ClosePortal { portal } => {
                 if self.portals.is_open(portal.number) {
                     self.portals.close(portal.number);
-                    frontend::close(out, Target::Portal, &portal.name);
+                    frontend::close(out, StatementOrPortal::Portal, &portal.name);
                 }
                 frontend::sync(out);
             }
@@ -464,7 +464,7 @@ impl<H: PgHandler> Machine<H> {
         let outdated = self.is_outdated(at, &known);
         // Its constants were read by other settings.
         let misread = known.counted.constants != self.counted.constants;
-        // Its columns have changed within a transaction, unseen: by a function that has set the search path, say.
+        // Its columns have changed within a transaction, unseen: for example by a function that has set the search path.
         let unsteady = open && !self.unsteady.is_empty() && self.unsteady.contains(&known.sql);
         if (known.shape == Shape::Portal && moved) || outdated || misread || unsteady {
             self.forget(at);
@@ -501,7 +501,7 @@ impl<H: PgHandler> Machine<H> {
         let name = if named { self.names_of_statements.next_name() } else { String::new() };
         let out = write_buffer.tail();
         frontend::parse(out, &name, sql, pending.hints());
-        frontend::describe(out, Target::Statement, &name);
+        frontend::describe(out, StatementOrPortal::Statement, &name);
         frontend::flush(out);
         let draft = Arc::new(Statement::draft(name, sql.clone(), self.statements.epoch(), self.counted));
         if draft.sets_path {

@@ -77,7 +77,7 @@ pub struct Columns {
 struct Naming {
     /// The number of each column, and its type.
     columns: Vec<(usize, Oid)>,
-    /// The types that their decoders know.
+    /// The types that their decoders were made with.
     registry: TypeRegistry,
 }
 
@@ -168,7 +168,7 @@ impl Columns {
         types::copy_binary::rows(block).for_each(|row| self.find_unknown(registry, row, found));
     }
 
-    /// The same columns with the types that are known now, if their decoders know others.
+    /// The same columns with the types that are known now, if their decoders were made with others.
     pub(super) fn renewed(&self, registry: &TypeRegistry) -> Option<Self> {
         let is_outdated = self.naming.as_ref().is_some_and(|naming| !naming.registry.is_as(registry));
         // Whether results of them are deferred is decided at their first row.

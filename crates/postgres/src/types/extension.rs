@@ -88,7 +88,7 @@ pub(super) fn text<S: Sink>(scalar: Scalar, text: &str, sink: &mut S) -> Option<
     Some(())
 }
 
-/// Returns true if [`binary_of_text`] knows a type of an extension.
+/// Returns true if [`binary_of_text`] converts a type of an extension.
 pub(super) fn has_both_forms(scalar: Scalar) -> bool {
     is_structured(scalar) || scalar == Scalar::Versioned
 }

@@ -128,7 +128,7 @@ impl TypeRegistry {
         Some(())
     }
 
-    /// An attribute has the type that its number says, whatever the type of the whole is.
+    /// An attribute has the type of its number, whatever the type of the whole is.
     fn search_attribute(&self, oid: Oid, value: Option<&[u8]>, found: &mut Inside, depth: usize) {
         let Some(value) = value else { return };
         if depth >= limits::NESTING || !self.knows(oid) || Decoder::named(self, oid, depth + 1).is_some() {

@@ -34,7 +34,7 @@ pub fn is_unordered(value: &Bound<'_, PyAny>) -> bool {
     value.is_instance_of::<PySet>() || value.is_instance_of::<PyFrozenSet>() || value.is_instance_of::<PyDict>()
 }
 
-/// A class of rows that are no tuples says by this attribute that its values are taken by their numbers.
+/// The attribute of a class of rows that are no tuples, if its values are taken by their numbers.
 #[cold]
 pub(super) fn is_row(value: &Bound<'_, PyAny>) -> bool {
     value.get_type().hasattr(pyo3::intern!(value.py(), "__headrace_row__")).unwrap_or(false)

@@ -37,7 +37,7 @@ struct Brought {
     unread: bool,
 }
 
-/// The buffer of the data of a COPY; it outlives the request.
+/// The buffer of the data of a COPY; it survives the request.
 #[pyclass(frozen, module = "headrace._native")]
 #[derive(Debug, Default)]
 pub struct CopyBuffer {

@@ -60,7 +60,7 @@ impl PostgresWire {
     /// number of rows to fetch first: in autocommit the transaction that the prelude begins is the portal's own, and
     /// all other requests wait until it is closed. `declares` is the cursor that the statement declares, and whether it
     /// is one WITH HOLD; `uses` is the number of the cursor that it needs: if that is gone nothing is sent, and the
-    /// result has no tag. With `named` false it prepares nothing that outlives the request. `pipeline` is the number of
+    /// result has no tag. With `named` false it prepares nothing that survives the request. `pipeline` is the number of
     /// the pipeline that it belongs to, after whose errors the server skips requests up to one with `sync`. `expected`
     /// are the columns of a statement without parameters that is sent in one round trip, whatever description the
     /// server then sends. `arrow` makes record batches of its rows; with `first` only the first of them is kept, with

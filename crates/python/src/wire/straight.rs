@@ -1,7 +1,7 @@
 //! Bytes for a transport of asyncio are given to its socket, while it has none that it could not send.
 //!
 //! That is what the transport's `write` does as well, in forty bytecodes of Python. What the socket does not take at once
-//! is left to the transport, which waits until there is room and says when there is too much; so is an error, which it
+//! is left to the transport, which waits until there is room and reports when there is too much; so is an error, which it
 //! finds again, and ends the connection with. The socket is the object that the transport itself sends with, not its
 //! number: after the transport has closed it, it refuses everything.
 //!

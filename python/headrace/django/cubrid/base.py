@@ -93,7 +93,7 @@ class DatabaseWrapper(PooledWrapper):
     def create_cursor(self, name: str | None = None) -> Any:
         if not name:
             return super().create_cursor(name)
-        # Where every statement is a transaction of its own only a holdable result outlives its statement.
+        # Where every statement is a transaction of its own only a holdable result survives its statement.
         cursor = self.connection.cursor(scrollable=True, withhold=self.connection.autocommit)
         return StatementCursor(cursor, self.adapt_value)
 

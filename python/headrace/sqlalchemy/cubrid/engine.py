@@ -31,7 +31,7 @@ class _ExecutionContext(default.DefaultExecutionContext):
 
     def create_server_side_cursor(self) -> Any:
         connection: Any = self._dbapi_connection
-        # Where every statement is a transaction of its own only a holdable result outlives its statement.
+        # Where every statement is a transaction of its own only a holdable result survives its statement.
         return connection.cursor(scrollable=True, withhold=connection.autocommit)
 
     def fire_sequence(self, seq: Any, type_: Any) -> Any:

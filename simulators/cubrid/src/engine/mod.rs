@@ -19,7 +19,7 @@ use crate::values::Bound;
 
 pub use calls::register;
 
-/// What outlives a connection: session variables and what the last INSERT did.
+/// What survives a connection: session variables and what the last INSERT did.
 #[derive(Debug, Default)]
 pub struct Kept {
     /// The session variables.
@@ -39,7 +39,7 @@ pub struct State {
     pub database: String,
     /// The code set of its texts.
     pub charset: Charset,
-    /// What outlives the connection.
+    /// What survives the connection.
     pub kept: Arc<Mutex<Kept>>,
     /// The numbers of AUTO_INCREMENT and of serials; a rollback does not take them back.
     pub numbers: Arc<Mutex<HashMap<String, Number>>>,

@@ -1,4 +1,4 @@
-//! A prepared SQLite statement that may outlive the call that made it, as a cursor of the protocol does.
+//! A prepared SQLite statement that may survive the call that made it, as a cursor of the protocol does.
 
 use std::rc::Rc;
 

@@ -295,8 +295,7 @@ impl DatabaseConfig {
             .unwrap_or_else(|| of_users.chain([self.pool_size, MAX_CONNECTIONS]).max().unwrap_or(MAX_CONNECTIONS))
     }
 
-    /// The settings of TLS. By default it is used with a server that has it, where the protocol lets one say that it has
-    /// none.
+    /// The settings of TLS. By default it is used with a server that has it, where a server can answer that it has none.
     fn tls(&self) -> Result<Tls, String> {
         let [roots, certificate, key] = [&self.sslrootcert, &self.sslcert, &self.sslkey].map(Option::as_deref);
         Tls::new(self.driver.0, self.sslmode, roots, certificate, key).map_err(|error| error.to_string())
