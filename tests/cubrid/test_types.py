@@ -97,11 +97,27 @@ def test_parameters_without_a_column(conn: Connection) -> None:
     assert conn.fetchrow(f"select {marks}", *values) == values
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), Decimal("NaN"), Decimal("1e40"), b""])
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), Decimal("NaN"), Decimal("1e40"), [b""]])
 def test_what_the_server_would_store_as_something_else_is_refused(conn: Connection, value: Any) -> None:
     with pytest.raises(errors.DataError):
         conn.fetch("select ?", value)
     assert conn.fetchval("select 1") == 1
+
+
+def test_empty_bytes_are_the_literal(conn: Connection, table: str) -> None:
+    conn.execute(f"create table {table} (n int, v bit varying)")
+    conn.execute(f"insert into {table} values (?, ?), (?, ?)", (1, b"", 2, b"x"))
+    conn.execute(f"insert into {table} values (?, ?)", (3, b"y"))
+    conn.execute(f"insert into {table} values (?, ?)", (3, b""))
+    conn.execute(f"insert into {table} values (?, ?)", (4, None))
+    rows = f"select n, case when n = 2 then ? else v end from {table} where v = ? order by n"
+    assert conn.fetch(rows, bytearray(), b"") == [(1, b""), (3, b"")]
+    assert conn.fetchrow(f"select ?, bit_length(v) from {table} where n = ?", b"", 1) == (b"", 0)
+    assert [row[0] for row in conn.stream(f"select n from {table} where v > ? order by n", (b"",))] == [2, 3]
+    conn.execute(f"alter table {table} add column i int")
+    with pytest.raises(errors.DatabaseError):
+        conn.execute(f"update {table} set i = ?", (b"",))
+    conn.rollback()
 
 
 def test_large_objects_are_files_and_values(conn: Connection, table: str) -> None:

@@ -139,15 +139,34 @@ pub fn with_types(
     Some(out)
 }
 
-/// The numbers of the parameters that [`with_types`] has written the type JSON around.
-pub fn cast_to_json(sql: &str) -> Vec<usize> {
-    const AFTER: &str = " AS JSON)";
-    if !sql.contains(AFTER) {
-        return Vec::new();
+/// The parameters with a type around them for which a text is sent, which the type makes their value.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct CastTexts {
+    /// The numbers of those with the type JSON.
+    pub json: Vec<usize>,
+    /// The numbers of those with the type BIT VARYING, of which empty ones are sent as text.
+    pub bits: Vec<usize>,
+}
+
+impl CastTexts {
+    /// Those that [`with_types`] has written the types around.
+    pub fn of(sql: &str) -> Self {
+        let numbers = |after: &str| {
+            if !sql.contains(after) {
+                return Vec::new();
+            }
+            let placeholders = Lexer::new(sql).filter(|token| token.kind == TokenKind::Placeholder);
+            let is_cast = |at: usize| sql[..at].ends_with("CAST(") && sql[at + 1..].starts_with(after);
+            placeholders.enumerate().filter(|(_, token)| is_cast(token.start)).map(|(number, _)| number).collect()
+        };
+        Self { json: numbers(" AS JSON)"), bits: numbers(" AS BIT VARYING)") }
     }
-    let placeholders = Lexer::new(sql).filter(|token| token.kind == TokenKind::Placeholder);
-    let is_cast = |at: usize| sql[..at].ends_with("CAST(") && sql[at + 1..].starts_with(AFTER);
-    placeholders.enumerate().filter(|(_, token)| is_cast(token.start)).map(|(number, _)| number).collect()
+}
+
+/// The numbers of a statement's placeholders and their positions in its text.
+pub fn placeholders(sql: &str) -> Vec<(usize, usize)> {
+    let tokens = Lexer::new(sql).filter(|token| token.kind == TokenKind::Placeholder);
+    tokens.map(|token| token.start).enumerate().collect()
 }
 
 #[cfg(test)]
@@ -188,8 +207,9 @@ mod tests {
     }
 
     #[test]
-    fn parameters_that_are_cast_to_json_are_known_by_the_text() {
-        assert_eq!(cast_to_json("insert into t values (CAST(? AS JSON), ?, '? AS JSON)', CAST(? AS JSON))"), [0, 2]);
-        assert_eq!(cast_to_json("insert into t values (?, 'CAST(? AS JSON)')"), []);
+    fn parameters_that_are_cast_are_known_by_the_text() {
+        let sql = "insert into t values (CAST(? AS JSON), ?, '? AS JSON)', CAST(? AS JSON), CAST(? AS BIT VARYING))";
+        assert_eq!(CastTexts::of(sql), CastTexts { json: vec![0, 2], bits: vec![3] });
+        assert_eq!(CastTexts::of("insert into t values (?, 'CAST(? AS JSON)')"), CastTexts::default());
     }
 }

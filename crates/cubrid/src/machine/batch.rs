@@ -376,7 +376,7 @@ fn encode_rows<H: CasHandler>(
                     true if is_texts => encode_text(&params, codeset, bytes).map(|effect| {
                         batch.has_redefined |= effect == lexer::Effect::ChangesDefinitions;
                     }),
-                    true => encode_row(&params, codeset, &batch.statement.cast_to_json, bytes).map(|count| {
+                    true => encode_row(&params, codeset, &batch.statement.casts, bytes).map(|count| {
                         *documents = count.max(*documents);
                     }),
                     false => Err(super::send::count_mismatch(parameters, params.count(), &batch.statement.sql).into()),

@@ -27,6 +27,8 @@ pub struct PendingRequest<H: ResponseHandler> {
     pub(super) is_pinned: bool,
     /// The types of its values are in its text, as far as they have to be.
     pub(super) is_typed: bool,
+    /// The type of its empty bytes is in its text.
+    pub(super) is_bits_typed: bool,
     /// It is executed for the second time, as the server has closed its result before its end.
     pub(super) is_reexecuted: bool,
     /// It is part of a transaction block.
@@ -60,6 +62,7 @@ impl<H: CasHandler> PendingRequest<H> {
             is_cached: false,
             is_pinned: false,
             is_typed: false,
+            is_bits_typed: false,
             is_reexecuted: false,
             in_block: false,
             is_settling: false,

@@ -13,7 +13,7 @@ use crate::messages::client::{self, Execute};
 use crate::messages::{execute, function, parameter, prepare, savepoint, tran};
 use crate::mirrored;
 use crate::types::cast::Cast;
-use crate::types::encode::{coded, encode_row};
+use crate::types::encode::{coded, encode_row, is_empty_bytes};
 use headrace_core::{CodeSet, Mismatch, Parameters, Sent, Value, ValueKind, Verb, WriteBuffer, transaction};
 use std::borrow::Cow;
 
@@ -275,6 +275,29 @@ impl<H: CasHandler> Machine<H> {
         }
     }
 
+    /// Writes the type of empty bytes into the text of a statement that could not be bound with them: the server takes
+    /// them for NULL, and makes them of an empty text. Returns true if the request begins again.
+    fn write_bits(&mut self, at: usize, cx: H::Context<'_>) -> bool {
+        let pending = &mut self.queue[at];
+        let Some(handler) = &mut pending.slot.handler else { return false };
+        let Some(statement) = pending.statement.as_ref().filter(|_| !pending.is_bits_typed) else { return false };
+        let params = handler.params(cx);
+        if params.count() != statement.parameters {
+            return false;
+        }
+        let mut places = mirrored::placeholders(&statement.sql);
+        places.retain(|(number, _)| {
+            !statement.casts.bits.contains(number) && params.get(*number).is_ok_and(|value| is_empty_bytes(&value))
+        });
+        drop(params);
+        let typed = mirrored::with_types(&statement.sql, &places, |_| Some("BIT VARYING".into()));
+        let Some(typed) = typed else { return false };
+        pending.request.retype(typed.into());
+        (pending.is_bits_typed, pending.statement) = (true, None);
+        pending.go(RequestEvent::Again, Stage::Queued);
+        true
+    }
+
     /// The statement of the request that was started last is known: executes it, or begins its batch.
     fn bind_tail(&mut self, cx: H::Context<'_>, write_buffer: &mut WriteBuffer) {
         let Some(at) = self.queue.last_at() else { return };
@@ -344,13 +367,17 @@ impl<H: CasHandler> Machine<H> {
         let mut request = execute.begin(write_buffer.tail(), self.info);
         let params = handler.params(cx);
         let written = match params.count() == statement.parameters {
-            true => encode_row(&params, self.options.codeset, &statement.cast_to_json, request.arguments()).map(drop),
+            true => encode_row(&params, self.options.codeset, &statement.casts, request.arguments()).map(drop),
             false => Err(count_mismatch(statement.parameters, params.count(), &statement.sql).into()),
         };
         drop(params);
         if let Err(error) = written {
             request.drop();
-            pending.refuse(error);
+            if self.write_bits(at, cx) {
+                // Begins again, with another text.
+                return;
+            }
+            self.queue[at].refuse(error);
             return self.complete(cx, write_buffer);
         }
         request.end();

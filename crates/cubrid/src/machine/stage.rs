@@ -64,7 +64,7 @@ headrace_core::names! {
         RowFailed = "a row has failed",
         BatchEnded = "every reply has come; the end of the guard is sent",
         Abandoned = "its response handler is gone",
-        Again = "its statement has to be prepared again, or executed in a transaction: it begins again",
+        Again = "its statement has to be prepared again or with another text, or executed in a transaction: it begins again",
         Released = "the broker has given the CAS to another client before it read any of it: it begins again",
     }
 }
@@ -106,7 +106,7 @@ pub static TRANSITIONS: Transitions<RequestState, RequestEvent> = {
             (Sending, RowFailed, Draining),
             (Draining, BatchEnded, Sent),
             (Bindable | Reading, Abandoned, Sent),
-            (Sent | Reading | Draining, Again, Queued),
+            (Bindable | Sent | Reading | Draining, Again, Queued),
             (Preparing | Reading | Sending | Draining | Sent, Released, Queued),
         ],
     }

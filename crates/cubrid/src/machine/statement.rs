@@ -5,7 +5,7 @@ use crate::lexer;
 use crate::messages::description::Field;
 use crate::messages::server::Prepared as Reply;
 use crate::messages::statement;
-use crate::mirrored::{cast_to_json, mirrored};
+use crate::mirrored::{CastTexts, mirrored};
 use crate::types::{self, Decoder};
 use headrace_core::column::ColumnKind;
 use headrace_core::{Column, Described, Epoch, Prepared};
@@ -53,8 +53,8 @@ pub struct Statement {
     pub is_several: bool,
     /// Parameters of it have to be sent with the types of their values in the text.
     pub is_mirrored: bool,
-    /// The numbers of its parameters around which the type JSON is written.
-    pub cast_to_json: Vec<usize>,
+    /// Its parameters around which a type is written, and for which a text is sent.
+    pub casts: CastTexts,
     /// Its result did not fit into the page for which the server took it: see [`Statement::exceeds_page`].
     exceeds_page: AtomicBool,
     epoch: Epoch,
@@ -69,20 +69,9 @@ impl Statement {
         let columns = statement::has_rows(statement_type).then(|| Arc::new(Columns::new(fields)));
         let is_several = lexer::is_several(&sql);
         let is_mirrored = parameters > 0 && !mirrored(&sql).is_empty();
-        let cast_to_json = cast_to_json(&sql);
+        let casts = CastTexts::of(&sql);
         let exceeds_page = AtomicBool::new(false);
-        Self {
-            sql,
-            handle,
-            statement_type,
-            parameters,
-            columns,
-            is_several,
-            is_mirrored,
-            cast_to_json,
-            exceeds_page,
-            epoch,
-        }
+        Self { sql, handle, statement_type, parameters, columns, is_several, is_mirrored, casts, exceeds_page, epoch }
     }
 
     /// The result of a query of the catalogue.

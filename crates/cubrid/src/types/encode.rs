@@ -3,6 +3,7 @@
 //! The server converts a parameter to the type of its column, so the type follows the value.
 
 use super::code;
+use crate::mirrored::CastTexts;
 use headrace_core::civil::{DAY_MICROS, civil_from_days};
 use headrace_core::{CodeSet, Mismatch, Parameters, Value, ValueKind};
 use std::borrow::Cow;
@@ -11,23 +12,30 @@ use std::borrow::Cow;
 const NUMERIC_DIGITS: usize = 38;
 /// The zone that instants are sent in. A zone has no NUL at its end.
 const UTC: &[u8] = b"+00:00";
+/// The two arguments of an empty text: the type, and the NUL at the end of every text.
+const EMPTY_TEXT: [u8; 10] = [0, 0, 0, 1, code::VARCHAR, 0, 0, 0, 1, 0];
 
-/// Appends one row of parameters, of which those with these numbers are cast to JSON: a JSON value is text there. Returns
-/// how many were sent as JSON.
+/// Appends one row of parameters, of which some are cast by the statement: a JSON value is text there, and so are empty
+/// bytes. Returns how many were sent as JSON.
 ///
 /// # Errors
 /// [`Mismatch`] for a value that the server has no type for; part of the row is appended then.
 pub fn encode_row<P: Parameters>(
     params: &P,
     codeset: CodeSet,
-    cast_to_json: &[usize],
+    casts: &CastTexts,
     out: &mut Vec<u8>,
 ) -> Result<usize, P::Error> {
     let mut documents = 0;
     for i in 0..params.count() {
         let type_at = out.len() + size_of::<u32>();
-        if encode_param(&params.get(i)?, codeset, out)? == code::JSON {
-            match codeset == CodeSet::Utf8 && cast_to_json.contains(&i) {
+        let value = params.get(i)?;
+        if !casts.bits.is_empty() && casts.bits.contains(&i) && is_empty_bytes(&value) {
+            out.extend_from_slice(&EMPTY_TEXT);
+            continue;
+        }
+        if encode_param(&value, codeset, out)? == code::JSON {
+            match codeset == CodeSet::Utf8 && casts.json.contains(&i) {
                 true => out[type_at] = code::VARCHAR,
                 false => documents += 1,
             }
@@ -287,11 +295,16 @@ pub(super) fn timestamp_fields(micros: i64) -> Result<[i16; 7], Mismatch> {
     Ok([year, month, day, hour, minute, second, millis])
 }
 
+/// Returns true for bytes that are empty, which are no parameter but where the statement makes them of a text.
+pub fn is_empty_bytes<V: Value>(value: &V) -> bool {
+    value.kind() == ValueKind::Bytes && value.with_bytes(<[u8]>::is_empty).unwrap_or(false)
+}
+
 /// Refuses a value of no bytes: the server takes it for NULL.
 fn check_empty(number: u8, length: usize) -> Result<(), Mismatch> {
     match length {
         0 if number != code::NULL => Err(Mismatch::out_of_range(
-            "empty bytes cannot be a parameter, as CUBRID reads them as NULL; write X'' in the statement",
+            "empty bytes cannot be a parameter of a batch or an element of a collection, as CUBRID reads them as NULL; write X'' in the statement",
         )),
         _ => Ok(()),
     }

@@ -507,6 +507,13 @@ fn execute_two(session: &mut Conversation) -> Shared {
 }
 
 #[test]
+pub fn empty_bytes_are_a_text_with_their_type_around_it() {
+    let mut session = with_insert(Conversation::in_block());
+    session.execute(INSERT, vec![V::Bytes(b"".into())]);
+    assert_eq!(session.sent(), ["PREPARE insert into t values (CAST(? AS BIT VARYING))"]);
+}
+
+#[test]
 pub fn a_text_with_several_statements_has_a_result_for_each() {
     let mut session = Conversation::start();
     let received = execute_two(&mut session);

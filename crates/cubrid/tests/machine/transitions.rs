@@ -16,6 +16,7 @@ fn every_row_of_the_table_is_taken() {
         statements::a_stale_statement_is_prepared_again_once,
         statements::query_whose_result_the_server_closes_before_its_end_is_executed_in_a_transaction,
         statements::what_cannot_be_sent_is_refused,
+        statements::empty_bytes_are_a_text_with_their_type_around_it,
         batches::a_batch_outside_of_a_block_is_one_transaction,
         batches::a_batch_that_cannot_be_undone_ends_the_connection,
         batches::a_stale_batch_begins_again_if_its_rows_can_be_read_again,
