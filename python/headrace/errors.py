@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final
 
+from ._diagnostics import Diagnostic
 from ._native import error_class
-from ._shared.diagnostics import Diagnostic
 from ._shared.redact import mask_passwords
 from .sqlstates import CONDITIONS, class_name
 

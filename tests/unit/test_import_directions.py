@@ -14,7 +14,7 @@ from headrace._shared import databases
 ROOT = Path(headrace.__file__).parent
 LAB = Path(headrace_lab.__file__).parent
 DATABASES = tuple(row.module for row in databases.DATABASES)
-FOR_ALL = ("_shared", "_native", "errors", "types", "rows", "sql", "defaults", "sqlstates")
+FOR_ALL = ("_shared", "_native", "_diagnostics", "errors", "types", "rows", "sql", "defaults", "sqlstates")
 """What no database owns, and what therefore imports no database."""
 
 MAY_IMPORT: dict[str, tuple[str, ...]] = {

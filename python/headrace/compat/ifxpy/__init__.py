@@ -6,6 +6,9 @@
 Behind that ``import IfxPy`` finds this, and ``import IfxPyDbi`` :mod:`headrace.compat.ifxpydbi`. It does as IfxPy does:
 a connection begins in autocommit, a DECIMAL is text, a large object is its content. Functions that fail raise
 :class:`IfxPyError`, an Exception as IfxPy's.
+
+It is one long file as IfxPy is one module: its functions and constants, each a few lines, by the names that programs
+look for. What they do beyond that is in the modules beside it.
 """
 
 from __future__ import annotations

@@ -5,29 +5,18 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from ..errors import Error
+    from .errors import Error
 
-_NAMES: Final = {
-    "severity": "severity",
+_RENAMED: Final = {
     "severity_nonlocalized": "severity",
-    "sqlstate": "sqlstate",
     "message_primary": "message",
     "message_detail": "detail",
     "message_hint": "hint",
     "statement_position": "position",
-    "internal_position": "internal_position",
-    "internal_query": "internal_query",
     "context": "where",
-    "schema_name": "schema_name",
-    "table_name": "table_name",
-    "column_name": "column_name",
     "datatype_name": "data_type_name",
-    "constraint_name": "constraint_name",
-    "source_file": "source_file",
-    "source_line": "source_line",
-    "source_function": "source_function",
 }
-"""Psycopg's names, and those of the attributes of :class:`headrace.errors.Error`."""
+"""Psycopg's names that differ from those of the attributes of :class:`headrace.errors.Error`."""
 
 
 class Diagnostic:
@@ -56,6 +45,6 @@ class Diagnostic:
     source_function: str | None
 
     def __init__(self, error: Error) -> None:
-        for name, ours in _NAMES.items():
-            value = getattr(error, ours)
+        for name in Diagnostic.__annotations__:
+            value = getattr(error, _RENAMED.get(name, name))
             setattr(self, name, None if value is None else str(value))
