@@ -36,8 +36,7 @@ class Index(NamedTuple):
     """An index, or a unique constraint, which is the same."""
 
     name: str
-    columns: list[tuple[str, bool]]
-    """Each with whether it descends."""
+    columns: list[str]
     is_unique: bool
 
 
@@ -90,9 +89,9 @@ def indexes(rows: Iterable[Sequence[Any]], foreign: Iterable[str]) -> list[Index
     """
     keys = set(foreign)
     found: dict[str, Index] = {}
-    for kind, name, column, _, _, primary, _, direction in sorted(rows, key=lambda row: (row[1], row[6])):
+    for kind, name, column, _, _, primary, *_ in sorted(rows, key=lambda row: (row[1], row[6])):
         if primary or name in keys or column is None:
             continue
         index = found.setdefault(name, Index(name, [], kind in (_UNIQUE, _REVERSE_UNIQUE)))
-        index.columns.append((column, bool(direction) and str(direction).upper().startswith("D")))
+        index.columns.append(column)
     return list(found.values())

@@ -147,9 +147,8 @@ class DatabaseIntrospection(BaseDatabaseIntrospection):
         )
         descending = set(cursor.fetchall())
         for index in indexes(self._info("constraints", table_name), [key.name for key in keys]):
-            columns = [column for column, _ in index.columns]
-            orders = ["DESC" if (index.name, column) in descending else "ASC" for column in columns]
+            orders = ["DESC" if (index.name, column) in descending else "ASC" for column in index.columns]
             found[index.name] = constraint(
-                columns, unique=index.is_unique, index=True, orders=orders, type=Index.suffix
+                index.columns, unique=index.is_unique, index=True, orders=orders, type=Index.suffix
             )
         return found

@@ -173,14 +173,20 @@ class CubridReflection(default.DefaultDialect):
         if not self._is_table(connection, table_name, schema, **keywords):
             return []
         foreign = [key.name for key in foreign_keys(self._info(connection, "foreign_keys", table_name, schema))]
+        # The broker says of all columns that they ascend.
+        sql = "SELECT index_name, key_attr_name FROM db_index_key WHERE class_name = ? AND asc_desc = 'DESC'"
+        parameters: tuple[str, ...] = (table_name.lower(),)
+        if schema is not None:
+            sql, parameters = f"{sql} AND owner_name = ?", (*parameters, schema.upper())
+        down = {tuple(row) for row in connection.exec_driver_sql(sql, parameters)}
         found = []
         for one in indexes(self._info(connection, "constraints", table_name, schema), foreign):
             index: dict[str, Any] = {
                 "name": one.name,
-                "column_names": [column for column, _ in one.columns],
+                "column_names": one.columns,
                 "unique": one.is_unique,
             }
-            if descending := {column: ("desc",) for column, down in one.columns if down}:
+            if descending := {column: ("desc",) for column in index["column_names"] if (one.name, column) in down}:
                 index["column_sorting"] = descending
             found.append(index)
         return found

@@ -291,7 +291,7 @@ fn matches(name: &str, pattern: &str) -> bool {
 fn constraints(table: &Table) -> Vec<Vec<Value>> {
     let mut rows = Vec::new();
     for key in table.keys.iter().filter(|key| matches!(key.kind, KeyKind::Unique | KeyKind::Index)) {
-        for (place, (column, down)) in key.columns.iter().enumerate() {
+        for (place, (column, _)) in key.columns.iter().enumerate() {
             rows.push(vec![
                 small(i64::from(key.kind == KeyKind::Index)),
                 text(&key.name),
@@ -300,7 +300,8 @@ fn constraints(table: &Table) -> Vec<Vec<Value>> {
                 small(0),
                 small(0),
                 small(place as i64 + 1),
-                text(if *down { "D" } else { "A" }),
+                // A genuine broker says so of columns that descend, too.
+                text("A"),
             ]);
         }
     }
