@@ -34,6 +34,8 @@ APPS = ["basic", "transactions", "db_utils"]
 """Of Django's tests. docs/howto/django.md has what the others do."""
 FOREVER = "cache.tests.DBCacheTests.test_forever_timeout"
 """Stores the last datetime in a zone west of Greenwich, which is none in UTC."""
+CLOSED = "servers.tests.LiveServerTestCloseConnectionTest"
+"""Sets ``CONN_MAX_AGE`` while the pool is open."""
 SAMPLE = ["backends", "postgres_tests", "basic", "transactions"]
 CURSORS = "backends.postgresql.test_server_side_cursors.ServerSideCursorsPostgres."
 CONNECTIONS = "backends.postgresql.tests.Tests."
@@ -101,7 +103,7 @@ def test_sample_of_djangos_own_tests_fails_where_it_is_documented(server: Postgr
 @pytest.mark.slow
 def test_djangos_own_tests_with_a_pool_on_mariadb(mariadb_server: MysqldServer) -> None:
     database = of_mysql(mariadb_server, OPTIONS={"pool": {"max_size": 4}}, TEST={"CHARSET": "utf8mb4"})
-    assert "\nOK" in own_tests(database, *APPS)
+    assert "\nOK" in own_tests(database, *APPS, CLOSED)
 
 
 @pytest.mark.slow

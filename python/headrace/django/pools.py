@@ -32,11 +32,12 @@ class Pools(BaseDatabaseWrapper):
         settings = self.settings_dict["OPTIONS"].get("pool")
         if self.alias == NO_DB_ALIAS or not settings:
             return None
-        if self.settings_dict.get("CONN_MAX_AGE", 0) != 0:
-            raise ImproperlyConfigured("Pooling doesn't support persistent connections.")
         with Pools._making:
             pool = self._connection_pools.get(self.alias)
             if pool is None:
+                # As Django's backend of PostgreSQL does: a live server of its tests sets it later.
+                if self.settings_dict.get("CONN_MAX_AGE", 0) != 0:
+                    raise ImproperlyConfigured("Pooling doesn't support persistent connections.")
                 options: dict[str, Any] = {} if settings is True else dict(settings)
                 if self.settings_dict["CONN_HEALTH_CHECKS"]:
                     options.setdefault("check", ping)
