@@ -495,8 +495,8 @@ impl<H: PgHandler> Machine<H> {
         }
         let skipping = self.skipping;
         let pending = self.front("ReadyForQuery")?;
-        if status != TransactionStatus::Idle && pending.slot.handler.is_none() && pending.effect().is_owed_end() {
-            return Err(Fatal::end_failed("its transaction is still open"));
+        if status != TransactionStatus::Idle && pending.effect().is_owed_end() {
+            return self.end_again();
         }
         if pending.slot.handler.is_none() && pending.slot.failure.is_some() && pending.effect().is_end_of_program() {
             // Nobody is told. The next commit would find no transaction, and succeed.

@@ -1,8 +1,10 @@
 //! Verbs of a session as requests.
 
-use super::Request;
-use headrace_core::Mismatch;
-use headrace_core::verb::{Modes, Verb};
+use super::answer::Ending;
+use super::pending::PendingRequest;
+use super::{Machine, PgHandler, Request};
+use headrace_core::verb::{IfUnsent, Modes, Verb};
+use headrace_core::{Fatal, Mismatch};
 use std::sync::Arc;
 
 /// The statement that begins a transaction.
@@ -61,6 +63,33 @@ pub(super) fn request(verb: &Verb) -> Result<Request, Mismatch> {
     }
     let (sql, prelude) = statements(verb)?;
     Ok(Request::Verb { verb: verb.clone(), sql: sql.into(), prelude: prelude.map(Arc::from) })
+}
+
+impl<H: PgHandler> Machine<H> {
+    /// The first request is the end of a block of the driver's, is answered, and has left the block open: another session
+    /// has cancelled it. What comes next would be in a transaction that has failed, and nobody would end it, so a ROLLBACK
+    /// is sent, once. Its outcome is that of the end, unless the end was a COMMIT, which has failed.
+    ///
+    /// # Errors
+    /// Nobody waits for the end, or the ROLLBACK has failed too.
+    pub(super) fn end_again(&mut self) -> Result<(), Fatal> {
+        let refused = |pending: &PendingRequest<H>| pending.slot.may_repeat() && pending.slot.failure.is_some();
+        let (Some(mut pending), Ok(rollback)) = (
+            self.queue.first().is_some_and(refused).then(|| self.queue.pop_front()).flatten(),
+            request(&Verb::Rollback(IfUnsent::RollBack)),
+        ) else {
+            return Err(Fatal::end_failed("its transaction is still open"));
+        };
+        if pending.block.ending != Ending::Irrelevant {
+            self.portals.block_ended(false);
+        }
+        let is_commit = matches!(pending.request, Request::Verb { verb: Verb::Commit(_), .. });
+        let failure = pending.slot.failure.take().filter(|_| is_commit);
+        pending.slot.repeat();
+        pending.slot.failure = failure;
+        self.queue.put_back(PendingRequest::new(pending.slot, rollback));
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ mod batch_joined;
 mod conversations;
 mod copy;
 mod definitions;
+mod ends;
 mod model;
 mod pooled;
 mod records;
