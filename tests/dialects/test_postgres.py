@@ -80,3 +80,22 @@ def test_stream_results_holds_few_rows_also_in_autocommit(postgres: Engines) -> 
     alone = postgres.made(isolation_level="AUTOCOMMIT")
     assert alone.connected(work) == 500_500
     alone.dispose()
+
+
+def test_a_number_is_not_rounded_as_the_column_beside_it(postgres: Engines) -> None:
+    factor = decimal.Decimal("1.0825")
+
+    def work(connection: sa.Connection) -> Any:
+        connection.execute(ITEMS.insert(), [{"id": 1, "price": 100}, {"id": 2, "price": decimal.Decimal("0.01")}])
+        connection.execute(ITEMS.update().values(price=ITEMS.c.price * factor).where(ITEMS.c.id == 1))
+        price = connection.scalar(sa.select(ITEMS.c.price).where(ITEMS.c.id == 1))
+        half = connection.scalar(sa.select(sa.literal(decimal.Decimal("0.006"), sa.Numeric(10, 2))))
+        length = sa.literal(datetime.timedelta(milliseconds=111), sa.Interval(second_precision=1))
+        below = connection.scalars(sa.select(ITEMS.c.id).where(ITEMS.c.price <= decimal.Decimal("0.006"))).all()
+        real = connection.scalar(sa.select(sa.literal(0.1, sa.Float(3))))
+        return price, half, connection.scalar(sa.select(length)), list(below), real
+
+    expected = (
+        decimal.Decimal("108.25"), decimal.Decimal("0.006"), datetime.timedelta(milliseconds=111), [], 0.1
+    )  # fmt: skip
+    assert postgres.connected(work) == expected

@@ -35,7 +35,7 @@ from sqlalchemy.dialects.postgresql import (
     ranges,
 )
 from sqlalchemy.dialects.postgresql.array import ARRAY
-from sqlalchemy.dialects.postgresql.base import PGDialect, PGExecutionContext
+from sqlalchemy.dialects.postgresql.base import PGCompiler, PGDialect, PGExecutionContext
 from sqlalchemy.dialects.postgresql.json import JSONPathType
 from sqlalchemy.dialects.postgresql.pg_catalog import INT2VECTOR, OIDVECTOR
 from sqlalchemy.engine import URL, processors
@@ -337,6 +337,16 @@ class _Schemas:
             connection._core.wire.forget_statements()
 
 
+class _Compiler(PGCompiler):
+    def render_bind_cast(self, type_: Any, dbapi_type: Any, sqltext: str) -> str:
+        """A number is cast without the precision of its column, which would round it: ``price * 1.0825``, say."""
+        if isinstance(dbapi_type, _Decided):
+            dbapi_type = sqltypes.FLOAT() if isinstance(dbapi_type, _Float) else sqltypes.NUMERIC()
+        elif isinstance(dbapi_type, _Interval) and isinstance(type_, sqltypes.Interval):
+            dbapi_type = INTERVAL()
+        return super().render_bind_cast(type_, dbapi_type, sqltext)
+
+
 class _ExecutionContext(PGExecutionContext):
     dialect: PGDialect_headrace
     types_times = False
@@ -392,6 +402,7 @@ class PGDialect_headrace(TwoPhase, Engines, PGDialect):
     dialect_injects_custom_json_deserializer = True
     default_paramstyle = "numeric_dollar"
     execution_ctx_cls = _ExecutionContext
+    statement_compiler = _Compiler
 
     colspecs = util.update_copy(
         PGDialect.colspecs,
