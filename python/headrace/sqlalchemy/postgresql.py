@@ -344,7 +344,8 @@ class _Compiler(PGCompiler):
             dbapi_type = sqltypes.FLOAT() if isinstance(dbapi_type, _Float) else sqltypes.NUMERIC()
         elif isinstance(dbapi_type, _Interval) and isinstance(type_, sqltypes.Interval):
             dbapi_type = INTERVAL()
-        return super().render_bind_cast(type_, dbapi_type, sqltext)
+        text: str = super().render_bind_cast(type_, dbapi_type, sqltext)  # type: ignore[no-untyped-call]
+        return text
 
 
 class _ExecutionContext(PGExecutionContext):
