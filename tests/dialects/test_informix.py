@@ -324,3 +324,17 @@ def test_what_informix_has_not_is_refused_before_the_server_sees_it(wrong: Any) 
     table = sa.Table("t", sa.MetaData(), sa.Column("a", sa.Integer, primary_key=True), wrong())
     with pytest.raises(sa.exc.CompileError, match="Informix"):
         sa.schema.CreateTable(table).compile(dialect=ifx.dialect())
+
+
+def test_a_value_is_not_cut_as_the_column_beside_it(tables: Engines) -> None:
+    factor, tail = Decimal("1.0825"), "x" * 60
+
+    def work(connection: sa.Connection) -> Any:
+        connection.execute(AUTHORS.insert(), {"id": 1, "name": "Ann"})
+        connection.execute(BOOKS.insert(), {"id": 1, "author": 1, "Mixed Case": 100})
+        price = BOOKS.c["Mixed Case"]
+        return connection.execute(
+            sa.select(price * factor, AUTHORS.c.name + tail).where(BOOKS.c.author == AUTHORS.c.id)
+        ).one()
+
+    assert tuple(tables.connected(work)) == (Decimal("108.25"), "Ann" + tail)

@@ -155,7 +155,14 @@ class InformixCompiler(compiler.SQLCompiler):
         # A parameter in the list of a query has no type of its own.
         if isinstance(bindparam.type, sqltypes.NullType):
             return text
-        return f"CAST({text} AS {self._type_of_cast(bindparam.type)})"
+        return f"CAST({text} AS {self._type_of_cast(self._without_limit(bindparam.type))})"
+
+    def _without_limit(self, type_: Any) -> Any:
+        """The type of a value beside a column of this one: its precision or length would round or cut it."""
+        impl = type_.dialect_impl(self.dialect)
+        if isinstance(impl, sqltypes.Numeric) and not isinstance(impl, sqltypes.Float):
+            return sqltypes.Numeric()
+        return sqltypes.Text() if isinstance(impl, sqltypes.String) and not isinstance(impl, sqltypes.Enum) else type_
 
     def _type_of_cast(self, type_: Any) -> str:
         impl = type_.dialect_impl(self.dialect)
