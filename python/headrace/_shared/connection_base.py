@@ -21,7 +21,7 @@ R = TypeVar("R")
 Self = TypeVar("Self", bound="ConnectionBase[Any]")
 
 SET_HERE: Final = ("row_factory", "_json", "_dumpers", "_core.loaders")
-"""What a program sets on a connection of any database, and the server does not know."""
+"""What a program sets on a connection of any database, and is not sent to the server."""
 
 
 class ConnectionBase(Generic[R]):

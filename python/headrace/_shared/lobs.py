@@ -226,7 +226,7 @@ class LobFile:
 
     @property
     def closed(self) -> bool:
-        """True after :meth:`close`, and after the end of the transaction where the driver knows of that."""
+        """True after :meth:`close`, and after the end of the transaction where the driver sees that."""
         return not self._state.is_open
 
     def tell(self) -> int:

@@ -16,7 +16,7 @@ _UNIQUE: Final = 0
 _REVERSE_UNIQUE: Final = 2
 """``TYPE`` of SCHEMA_INFO's constraints; 1 and 3 are indexes that are not unique."""
 _RULES: Final = {0: "CASCADE", 3: "SET NULL"}
-"""What a foreign key does, but for RESTRICT and NO ACTION, one of which each does that says nothing else."""
+"""What a foreign key does, but for RESTRICT and NO ACTION, one of which is in effect where nothing else is declared."""
 _BY_QUERY: Final = ("columns", "primary_key", "tables", "view_query")
 """Kinds of SCHEMA_INFO for which the broker writes a query, with the name in quotes as it was given."""
 

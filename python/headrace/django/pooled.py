@@ -1,4 +1,4 @@
-"""Django's connections to databases of which it knows none: what Informix and CUBRID have in common."""
+"""Django's connections to databases for which it has no backend: what Informix and CUBRID have in common."""
 
 # pyright: basic, reportMissingTypeStubs=false
 # Django has no types: its own code is inferred, and what it assigns in other methods is not found.

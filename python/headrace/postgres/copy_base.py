@@ -23,7 +23,7 @@ _OPTIONS = re.compile(r".*\bfrom\s+stdin\b(.*?)(?:\bwhere\b.*)?", re.I | re.S)
 _DEFAULTS = re.compile(
     r"""\b(?:delimiters?\s+(?:as\s+)?e?'(?:\t|\\t)'|null\s+(?:as\s+)?(?:'\\N'|e'\\\\N')|encoding\s+'utf-?8')""", re.I
 )
-"""Options that say what holds without them."""
+"""Options whose value is what holds without them."""
 _OTHER_TEXT = re.compile(r"\b(csv|delimiters?|null|encoding)\b", re.I)
 """Options with which the server reads a row in the text format as another one."""
 

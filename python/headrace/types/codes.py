@@ -69,7 +69,7 @@ _PLAIN = re.compile(
 )
 _LIMITED = re.compile(r"(?:numeric|decimal)\((\d+), ?(\d+)\)")
 DIGITS = 38
-"""Of the exact numbers that most programs know."""
+"""Of the exact numbers that most programs support."""
 
 
 @functools.lru_cache(256)

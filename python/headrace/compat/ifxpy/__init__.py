@@ -92,7 +92,7 @@ SQL_API_SQLROWCOUNT: Final = 20
 DRIVER_NAME: Final = "headrace"
 _NAME_LENGTH: Final = 128
 _ODBC_ONLY: Final = frozenset({"enablescrollablecursors", "connectdatabase"})
-"""Keywords of a connection string that say how the ODBC driver behaves."""
+"""Keywords of a connection string for the ODBC driver itself."""
 _last: dict[str, IfxPyError | None] = {"connect": None, "statement": None}
 """The last errors of functions that have no handle to keep them."""
 

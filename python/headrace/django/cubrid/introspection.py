@@ -139,7 +139,7 @@ class DatabaseIntrospection(BaseDatabaseIntrospection):
         for foreign in keys:
             referred = (foreign.table, foreign.referred[0])
             found[foreign.name] = constraint(foreign.columns, foreign_key=referred)
-        # The broker says of all columns that they ascend.
+        # The broker describes all columns as ascending.
         cursor.execute(
             "SELECT index_name, key_attr_name FROM db_index_key "
             "WHERE class_name = %s AND owner_name = CURRENT_USER AND asc_desc = 'DESC'",

@@ -101,7 +101,7 @@ class DatabaseIntrospection(BaseDatabaseIntrospection):
         """Returns the columns of a table or view."""
         number = self._number(cursor, table_name)
         if not number:
-            # The server's error says that it is not there.
+            # The server's error is that it is not there.
             cursor.execute(f"SELECT * FROM {self.connection.ops.quote_name(table_name)} WHERE 1 = 0")
         return [_column(*row) for row in self._rows(cursor, COLUMNS, number)]
 

@@ -23,7 +23,7 @@ class TypeInfo:
         self.name, self.oid, self.array_oid = name, oid, array_oid
 
     def register(self, connection: Any) -> None:
-        """Does nothing: headrace looks up types that it does not know."""
+        """Does nothing: headrace looks up types that are not among its own."""
 
 
 def _register_hstore(info: TypeInfo, connection: Any) -> None:

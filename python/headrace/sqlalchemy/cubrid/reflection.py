@@ -113,7 +113,7 @@ class CubridReflection(default.DefaultDialect):
         return columns
 
     def _columns_of_view(self, connection: Any, name: str) -> list[Any]:
-        """What ``SHOW COLUMNS`` shows, of a view, which it need not know: as a query of it is described."""
+        """What ``SHOW COLUMNS`` shows, of a view, which need not support them: as a query of it is described."""
         described = connection.exec_driver_sql(f"SELECT * FROM {name} WHERE 1 = 0").cursor.description
         rows = []
         for column, kind, _, _, precision, scale, _ in described:

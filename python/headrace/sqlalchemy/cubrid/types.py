@@ -102,7 +102,7 @@ class _Time(Zoneless, sqltypes.Time):
 
 
 def with_own_zone(value: Any) -> Any:
-    """A datetime whose zone the server is to know: a column without zones takes its clock, another one the instant."""
+    """A datetime that is sent with its zone: a column without zones takes its clock, another one the instant."""
     if not isinstance(value, datetime.datetime) or value != value or (offset := value.utcoffset()) is None:
         return clock(value)
     minutes, rest = divmod(offset, datetime.timedelta(minutes=1))
