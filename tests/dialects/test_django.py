@@ -136,15 +136,15 @@ LOADS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not NIGHT, reason="takes three minutes: make test-long")
+@pytest.mark.skipif(not NIGHT, reason="takes four minutes: make test-long")
 @pytest.mark.parametrize("name", LOADS)
-@pytest.mark.parametrize("database", ["postgresql", "mariadb"])
+@pytest.mark.parametrize("database", ["postgresql", "mariadb", "mysql"])
 def test_site_under_load_with_cancelled_requests(request: pytest.FixtureRequest, database: str, name: str) -> None:
     interface, options = LOADS[name]
     if database == "postgresql":
         described = of_postgres(request.getfixturevalue("server"), **options)
     else:
-        described = of_mysql(request.getfixturevalue("mariadb_server"), **options)
+        described = of_mysql(request.getfixturevalue(f"{database}_server"), **options)
     assert "\nok\n" in run(HERE, "django_load.py", interface, DJANGO_DATABASE=described, LOAD_SECONDS="10")
 
 
