@@ -46,6 +46,17 @@ def test_closing_a_held_cursor_begins_no_transaction(connect: Connect) -> None:
     assert conn.fetchval("SELECT count(*) FROM pg_cursors WHERE name = 'held'") == 0
 
 
+@pytest.mark.parametrize(("sql", "params"), [("SELECT %s::int", (1,)), ("SELECT $1::int", (1,)), ("SELECT 1", None)])
+def test_a_percent_sign_of_a_name_is_no_parameter(connect: Connect, sql: str, params: tuple[int] | None) -> None:
+    conn = connect()
+    for name in ("100%", "%s", "a%%b", "%(a)s"):
+        cursor = conn.cursor(name)
+        cursor.execute(sql, params)
+        assert conn.fetchval("SELECT count(*) FROM pg_cursors WHERE name = $1", name) == 1
+        assert cursor.fetchall() == [(1,)]
+        cursor.close()
+
+
 def test_a_name_can_be_declared_again_in_the_next_transaction(connect: Connect) -> None:
     conn = connect()
     cursor = conn.cursor("again")

@@ -340,6 +340,7 @@ fn sql_type(dialect: &dyn Dialect, field: &Field) -> Option<String> {
     match (extension, field.data_type()) {
         (Some("arrow.json"), _) => dialect.json_type(),
         (Some("arrow.uuid"), DataType::FixedSizeBinary(16)) => dialect.uuid_type(),
+        (Some("arrow.bool8"), DataType::Int8) => dialect.column_type(&DataType::Boolean),
         (_, ty) => dialect.column_type(plain(ty)),
     }
 }
@@ -359,6 +360,7 @@ mod tests {
     use crate::databases::dialect;
     use arrow_array::{TimestampMillisecondArray, TimestampSecondArray};
     use headrace_drivers::{Database as _, MySql, Postgres};
+    use std::collections::HashMap;
 
     #[test]
     fn each_mode_has_its_statements() {
@@ -378,6 +380,19 @@ mod tests {
         let plan = temporary.plan(dialect(MySql::DRIVER).unwrap(), &schema, Replaced::Nothing).unwrap();
         let create = "CREATE TEMPORARY TABLE `t` (`a\"b` BIGINT, `c` LONGTEXT CHARACTER SET utf8mb4)".to_owned();
         assert_eq!(plan.before, [Step { sql: create, undo: Some("DROP TEMPORARY TABLE `t`".to_owned()) }]);
+    }
+
+    #[test]
+    fn arrows_extension_types_have_columns_of_their_own() {
+        let field = |ty, extension: &str| {
+            let metadata = HashMap::from([(EXTENSION_NAME.to_owned(), extension.to_owned())]);
+            Field::new("a", ty, true).with_metadata(metadata)
+        };
+        let made = |driver, field: Field| sql_type(dialect(driver).unwrap(), &field).unwrap();
+        assert_eq!(made(Postgres::DRIVER, field(DataType::Int8, "arrow.bool8")), "BOOLEAN");
+        assert_eq!(made(MySql::DRIVER, field(DataType::Int8, "arrow.bool8")), "BOOLEAN");
+        assert_eq!(made(Postgres::DRIVER, field(DataType::Int8, "other")), "SMALLINT");
+        assert_eq!(made(Postgres::DRIVER, field(DataType::FixedSizeBinary(16), "arrow.uuid")), "UUID");
     }
 
     #[test]

@@ -54,7 +54,12 @@ class Declared:
         core = self._core
         hold = "WITH HOLD " if self._hold else ""
         sql, params = composed(core.wire, sql, params)
-        text = f"DECLARE {quote_identifier(self._name)} {words}CURSOR {hold}FOR {sql}"
+        name, rest = quote_identifier(self._name), f"{words}CURSOR {hold}FOR {sql}"
+        text = f"DECLARE {name} {rest}"
+        if params is not None and "%" in name:
+            # Beside %s a percent sign of the name is none of theirs.
+            doubled = f"DECLARE {name.replace('%', '%%')} {rest}"
+            text = doubled if core.wire.convert(doubled, True).hinted else text
         declares = self._portal, self._hold
         return core.wire.execute(text, params, prelude=core.begin, named=core.named, declares=declares)
 
