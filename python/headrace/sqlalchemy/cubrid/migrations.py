@@ -30,7 +30,7 @@ class CubridImpl(ModifyingImpl):
     )
 
     def alter_column(self, table_name: str, column_name: str, **keywords: Any) -> None:
-        """Alters a column. NULL, and that there is no default, are declared: a MODIFY keeps them otherwise."""
+        """Alters a column. NULL, and that there is no default, are declared: a MODIFY keeps what was there."""
         schema, nullable, existing = (keywords.get(name) for name in ("schema", "nullable", "existing_nullable"))
         name, type_ = keywords.pop("name", None), keywords.get("type_")
         type_ = to_instance(keywords.get("existing_type") if type_ is None else type_)
