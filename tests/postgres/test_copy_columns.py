@@ -200,3 +200,23 @@ def test_text_for_a_column_of_another_type_is_parsed_in_the_text_format(connect:
         assert conn.copy_in(table, rows, format="text") == 1
     found = conn.fetch(f"SELECT u::text, d::text, n::text FROM {table}")
     assert found == [tuple(texts)] * 2
+
+
+@WAYS
+def test_a_copy_follows_the_attributes_of_a_composite_type(
+    connect: Connect, dba: Any, schema: str, options: Any
+) -> None:
+    conn, kind = connect(**options), f"{schema}.pair"
+    dba.executescript(f"CREATE TYPE {kind} AS (x int, y int); CREATE TABLE {schema}.pairs (v {kind}, w {kind}[])")
+    pair = {"y": 2, "x": 1}
+    assert conn.copy_in(f"{schema}.pairs", [(pair, [pair])]) == 1
+    conn.commit()
+    for change in ("x TO z", "y TO x", "z TO y"):
+        dba.execute(f"ALTER TYPE {kind} RENAME ATTRIBUTE {change}")
+    assert conn.copy_in(f"{schema}.pairs", [(pair, [pair])]) == 1
+    conn.commit()
+    assert dba.fetch(f"SELECT (v).x, (v).y, w[1].x FROM {schema}.pairs ORDER BY 1") == [(1, 2, 1), (2, 1, 2)]
+    dba.execute(f"ALTER TYPE {kind} ADD ATTRIBUTE z text")
+    assert conn.copy_in(f"{schema}.pairs", [((3, 4, "c"), None)]) == 1
+    conn.commit()
+    assert dba.fetchval(f"SELECT v::text FROM {schema}.pairs WHERE (v).z IS NOT NULL") == "(3,4,c)"

@@ -116,8 +116,12 @@ impl<H: PgHandler> Machine<H> {
             matches!(pending.work, Work::Copy { looked_up: true }),
             matches!(&pending.request, Request::Copy(copy) if copy.into),
         );
-        let mut missing = self.registry.missing(&fields.iter().map(|field| field.type_oid).collect::<Vec<_>>());
-        if missing.is_empty() && !looked_up && !into {
+        let types = fields.iter().map(|field| field.type_oid).collect::<Vec<_>>();
+        let mut missing = self.registry.missing(&types);
+        if !looked_up && into {
+            // Rows cannot be sent again, and values that have the names of attributes fit by them.
+            missing = self.registry.unsure(&types);
+        } else if missing.is_empty() && !looked_up {
             let planned = Columns::plan(&self.registry, fields.clone());
             if planned.fields.iter().any(|field| field.format == 0) {
                 // Then all of it is text.

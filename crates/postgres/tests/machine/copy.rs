@@ -72,6 +72,27 @@ pub fn types_that_are_not_known_are_looked_up_and_the_columns_described_again() 
 }
 
 #[test]
+pub fn composite_types_are_looked_up_by_every_copy_of_rows_that_cannot_be_sent_again() {
+    let mut session = Conversation::start();
+    for attribute in [&b"25 -1 a"[..], b"25 -1 b"] {
+        let (id, _) = session.ask(copy(true), vec![], vec![]);
+        session.sent();
+        session.feed_messages(&[described(&[], &[("a", 99_999)])]);
+        assert_eq!(session.sent(), ["Query"]);
+        let row = data_row(&[Some(b"99999"), Some(b"pair"), Some(b"c"), None, Some(attribute), None]);
+        session.feed_messages(&[row, completed("SELECT 1"), ready(b'I')]);
+        assert_eq!(session.sent(), ["Parse", "Describe", "Flush"]);
+        session.feed_messages(&[described(&[], &[("a", 99_999)])]);
+        assert_eq!(session.sent(), ["Parse", "Bind", "Execute", "Flush"]);
+        let accepted = [msg(backend::PARSE_COMPLETE, b""), msg(backend::BIND_COMPLETE, b""), copy_response(COPY_IN)];
+        session.feed_messages(&accepted);
+        session.machine.copy_end(id, &mut session.write_buffer, None);
+        session.feed_messages(&[completed("COPY 0"), ready(b'I')]);
+        session.sent();
+    }
+}
+
+#[test]
 pub fn an_error_ends_a_copy_wherever_it_stands() {
     let (mut session, _, received) = describing(true);
     session.feed_messages(&[described(&[], &[("a", 25)])]);
