@@ -57,6 +57,35 @@ def test_a_percent_sign_of_a_name_is_no_parameter(connect: Connect, sql: str, pa
         cursor.close()
 
 
+ROWS = 57
+
+
+@pytest.mark.parametrize("itersize", [1, 5, ROWS, 1000])
+def test_scrolling_counts_from_the_row_that_was_returned_last(connect: Connect, itersize: int) -> None:
+    conn = connect()
+    cursor = conn.cursor("scrolled", scrollable=True)
+    cursor.itersize = itersize
+    cursor.execute("SELECT * FROM generate_series(1, %s)", (ROWS,))
+    assert cursor.fetchone() == (1,)
+    # The block that was fetched ahead may have ended after the last row.
+    cursor.scroll(7)
+    assert cursor.fetchone() == (9,)
+    cursor.scroll(-2)
+    assert cursor.fetchmany(2) == [(8,), (9,)]
+    assert len(cursor.fetchall()) == ROWS - 9
+    # After the last row.
+    cursor.scroll(-3)
+    assert cursor.fetchmany(1) == [(ROWS - 1,)]
+    assert cursor.fetchone() == (ROWS,)
+    cursor.scroll(-1)
+    assert cursor.fetchone() == (ROWS,)
+    assert cursor.fetchone() is None
+    cursor.scroll(-2)
+    assert cursor.fetchmany(5) == [(ROWS,)]
+    cursor.scroll(-2)
+    assert cursor.fetchone() == (ROWS,)
+
+
 def test_a_name_can_be_declared_again_in_the_next_transaction(connect: Connect) -> None:
     conn = connect()
     cursor = conn.cursor("again")

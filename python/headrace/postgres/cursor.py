@@ -110,6 +110,7 @@ class ServerCursor(Cursor[R]):
         self.itersize: int = defaults.FETCH_SIZE
         self._declared: Declared | None = None
         self._exhausted = False
+        self._is_past_end = False
 
     @property
     def rowcount(self) -> int:
@@ -141,7 +142,7 @@ class ServerCursor(Cursor[R]):
         try:
             self._connection._wait(declared.declare(scroll, sql, params), limit)
             self._declared = declared
-            self._exhausted = False
+            self._exhausted = self._is_past_end = False
             self._set(declared.described(self._connection._wait(declared.describe(), limit)))
         except BaseException as error:
             self._declared = None
@@ -191,6 +192,7 @@ class ServerCursor(Cursor[R]):
         if self._position >= len(self._rows or ()) and not self._exhausted:
             self._fetch_block(forward(self.itersize), timeout)
             self._exhausted = len(self._rows or ()) < self.itersize
+        self._is_past_end |= self._position >= len(self._rows or ())
         return super().fetchone()
 
     def fetchmany(self, size: int | None = None, *, timeout: float | None = None) -> list[R]:
@@ -202,6 +204,7 @@ class ServerCursor(Cursor[R]):
             self._fetch_block(forward(missing), timeout)
             self._exhausted = len(self._rows or ()) < missing
             out += self._many(missing)
+        self._is_past_end |= len(out) < wanted
         return out
 
     def fetchall(self, *, timeout: float | None = None) -> list[R]:
@@ -211,6 +214,7 @@ class ServerCursor(Cursor[R]):
             self._fetch_block("FORWARD ALL", timeout)
             self._exhausted = True
             out += self._all()
+        self._is_past_end = True
         return out
 
     def scroll(self, value: int, mode: ScrollMode = "relative", *, timeout: float | None = None) -> None:
@@ -231,13 +235,14 @@ class ServerCursor(Cursor[R]):
         self._check()
         value = checked_whole(value, "the number of rows")
         if mode == "relative":
-            value -= len(self._rows or ()) - self._position
+            # A block that ended short has left the server after the last row, where the program may not be yet.
+            value -= max(len(self._rows or ()) - self._position, 0) + (self._exhausted and not self._is_past_end)
         elif mode != "absolute":
             raise ProgrammingError(f"scroll mode {mode!r} is neither 'relative' nor 'absolute'")
         self._use("MOVE", f"{mode.upper()} {value}", timeout)
         self._rows = []
         self._position = 0
-        self._exhausted = False
+        self._exhausted = self._is_past_end = False
 
     def _forget(self, limit: Limit) -> None:
         declared, self._declared = self._declared, None

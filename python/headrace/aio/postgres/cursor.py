@@ -111,6 +111,7 @@ class AsyncServerCursor(AsyncCursor[R]):
         self.itersize: int = defaults.FETCH_SIZE
         self._declared: Declared | None = None
         self._exhausted = False
+        self._is_past_end = False
 
     @property
     def rowcount(self) -> int:
@@ -142,7 +143,7 @@ class AsyncServerCursor(AsyncCursor[R]):
         try:
             await self._connection._wait(declared.declare(scroll, sql, params), limit)
             self._declared = declared
-            self._exhausted = False
+            self._exhausted = self._is_past_end = False
             self._set(declared.described(await self._connection._wait(declared.describe(), limit)))
         except BaseException as error:
             self._declared = None
@@ -195,6 +196,7 @@ class AsyncServerCursor(AsyncCursor[R]):
         if self._position >= len(self._rows or ()) and not self._exhausted:
             await self._fetch_block(forward(self.itersize), timeout)
             self._exhausted = len(self._rows or ()) < self.itersize
+        self._is_past_end |= self._position >= len(self._rows or ())
         return self._one()  # type: ignore[no-any-return]  # asyncio only
         # blocking: return super().fetchone()
 
@@ -207,6 +209,7 @@ class AsyncServerCursor(AsyncCursor[R]):
             await self._fetch_block(forward(missing), timeout)
             self._exhausted = len(self._rows or ()) < missing
             out += self._many(missing)
+        self._is_past_end |= len(out) < wanted
         return out
 
     async def fetchall(self, *, timeout: float | None = None) -> list[R]:
@@ -216,6 +219,7 @@ class AsyncServerCursor(AsyncCursor[R]):
             await self._fetch_block("FORWARD ALL", timeout)
             self._exhausted = True
             out += self._all()
+        self._is_past_end = True
         return out
 
     async def scroll(self, value: int, mode: ScrollMode = "relative", *, timeout: float | None = None) -> None:
@@ -236,13 +240,14 @@ class AsyncServerCursor(AsyncCursor[R]):
         self._check()
         value = checked_whole(value, "the number of rows")
         if mode == "relative":
-            value -= len(self._rows or ()) - self._position
+            # A block that ended short has left the server after the last row, where the program may not be yet.
+            value -= max(len(self._rows or ()) - self._position, 0) + (self._exhausted and not self._is_past_end)
         elif mode != "absolute":
             raise ProgrammingError(f"scroll mode {mode!r} is neither 'relative' nor 'absolute'")
         await self._use("MOVE", f"{mode.upper()} {value}", timeout)
         self._rows = []
         self._position = 0
-        self._exhausted = False
+        self._exhausted = self._is_past_end = False
 
     async def _forget(self, limit: Limit) -> None:
         declared, self._declared = self._declared, None
