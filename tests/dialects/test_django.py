@@ -233,6 +233,14 @@ def test_values_of_fields_are_cast() -> None:
     assert adapted("%s", [{"a": "b"}])[0] == "%s"
 
 
+@pytest.mark.parametrize(
+    ("number", "kind"), [(1, "integer"), (1 << 31, "bigint"), (-(1 << 31), "integer"), (-(1 << 63) - 1, "numeric")]
+)
+def test_number_too_large_for_its_field_has_a_wider_type(number: int, kind: str) -> None:
+    value = Int4(number)
+    assert adapted("SELECT %s", [value]) == (f"SELECT %s::{kind}", [value])
+
+
 def test_range_of_naive_times_is_text() -> None:
     naive, aware = datetime.datetime(2024, 1, 1), datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc)
     assert adapted("%s", [Range(naive, None)])[1] == ["[2024-01-01 00:00:00,)"]

@@ -38,7 +38,7 @@ def _sql_type(value: Any, dictionaries: bool) -> str | None:
     """The type to which a value is cast, as it does not have it by itself: that of a field's number, or of a list of
     them, and hstore for a dictionary where the connection has that."""
     if isinstance(value, Sized):
-        return value.sql_type
+        return value.fitting_type()
     if dictionaries and isinstance(value, dict):
         return "hstore"
     if isinstance(value, list):

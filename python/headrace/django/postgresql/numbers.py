@@ -12,6 +12,15 @@ class Sized(int):
     """A number of a field."""
 
     sql_type: ClassVar[str]
+    bits: ClassVar[int]
+
+    def fitting_type(self) -> str:
+        """The type of the field, or a wider one that the number fits, as that of the literal that Django writes
+        with psycopg."""
+        for bits, kind in ((self.bits, self.sql_type), (31, "integer"), (63, "bigint")):
+            if -(1 << bits) <= self < 1 << bits:
+                return kind
+        return "numeric"
 
     def __reduce__(self) -> Any:
         return int, (int(self),)
@@ -21,18 +30,21 @@ class Int2(Sized):
     """``smallint``"""
 
     sql_type = "smallint"
+    bits = 15
 
 
 class Int4(Sized):
     """``integer``"""
 
     sql_type = "integer"
+    bits = 31
 
 
 class Int8(Sized):
     """``bigint``"""
 
     sql_type = "bigint"
+    bits = 63
 
 
 def array_type(value: Any) -> str | None:
