@@ -3,70 +3,53 @@
 from __future__ import annotations
 
 import asyncio
-import itertools
-import socket
+import contextlib
+import re
 import threading
 from collections.abc import Iterator
-from decimal import Decimal
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import headrace.aio.mysql
 import headrace.mysql
-from accepting import Accepting
+from balancing import Balances
 from headrace import errors
-from headrace.mysql import neighbours
 from served import Served
 
-ONE = Decimal(1)
 VERSION = "8.4.3"
 
 
 @pytest.mark.parametrize(
     ("thread", "beside", "row", "is_other"),
     [
-        (7, 9, (9, VERSION, ONE, ONE), False),
-        (7, 9, (9, VERSION, ONE, Decimal(0)), True),
-        (7, 9, (9, VERSION, ONE, None), True),
+        (7, 9, (9, VERSION, 1, 1), False),
+        (7, 9, (9, VERSION, 1, 0), True),
+        (7, 9, (9, VERSION, 1, None), True),
         # It shows no attributes.
         (7, 9, (9, VERSION, None, None), False),
         (9, 7, (7, VERSION, None, None), True),
         (9, 9, (9, VERSION, None, None), True),
         (2**32 - 5, 3, (2**32 + 3, VERSION, None, None), False),
         # Another number than in its greeting: it is a proxy.
-        (9, 7, (1234, VERSION, ONE, None), False),
+        (9, 7, (1234, VERSION, 1, None), False),
         (9, 7, (7, "8.0.11-TiDB-v7.5.0", None, None), False),
     ],
 )
 def test_whether_a_kill_would_reach_another_server(
-    thread: int, beside: int, row: tuple[Any, ...], is_other: bool
+    my_server: Served, thread: int, beside: int, row: tuple[Any, ...], is_other: bool
 ) -> None:
-    answer = [SimpleNamespace(rows=[row])]
-    if is_other:
-        with pytest.raises(errors.OperationalError, match=f"KILL QUERY {thread} would have reached another server"):
-            neighbours.check(thread, beside, answer)
-    else:
-        neighbours.check(thread, beside, answer)
-
-
-class Balances(Accepting):
-    """Passes each connection to the next of several servers."""
-
-    def __init__(self, *ports: int) -> None:
-        super().__init__()
-        self.targets = itertools.cycle(ports)
-        self.listen()
-
-    def serve(self, client: socket.socket) -> None:
-        server = self.connected(next(self.targets))
-        self.start(self._pass, server, client)
-        self._pass(client, server)
-
-    def _pass(self, of: socket.socket, to: socket.socket) -> None:
-        while block := of.recv(65536):
-            to.sendall(block)
+    with headrace.mysql.connect(**my_server.where, database="test", autocommit=True) as conn:
+        question = conn._core.wire.cancel_question(beside)
+        number = conn._core.thread_id
+        question = re.sub(rf"(?<= - ){number}(?=\))", str(thread), question)
+        names = ("own", "version", "shown", "found")
+        seen = ", ".join(
+            f"{'null' if value is None else repr(value)} as {name}" for value, name in zip(row, names, strict=True)
+        )
+        question, replaced = re.subn(r"\(SELECT connection_id.*\) AS seen", f"(SELECT {seen}) AS seen", question)
+        assert replaced == 1
+        assert bool(conn.fetch(question)) is is_other
 
 
 @pytest.fixture
@@ -99,3 +82,33 @@ async def test_a_kill_is_sent_to_no_other_server_on_a_loop(balanced: str) -> Non
             await conn.cancel()
         assert await running == 0
         assert await conn.fetchval("select 1") == 1
+
+
+def kills(server: Served) -> int:
+    """The KILLs that a server was sent."""
+    with headrace.mysql.connect(**server.where, autocommit=True) as conn:
+        return int(conn.fetch("show global status like 'Com_kill'")[0][1])
+
+
+def test_adbc_sends_a_kill_to_no_other_server(adbc_dbapi: Any, balanced: str, mysql_served: Served) -> None:
+    before = kills(mysql_served)
+    with adbc_dbapi.connect(balanced.partition("&")[0], autocommit=True) as conn, conn.cursor() as cursor:
+        over = threading.Event()
+
+        def cancel() -> None:
+            while not over.wait(0.05):
+                with contextlib.suppress(adbc_dbapi.Error):
+                    cursor.adbc_cancel()
+
+        thread = threading.Thread(target=cancel)
+        thread.start()
+        try:
+            with pytest.raises(adbc_dbapi.Error):
+                cursor.execute("select sleep(60)")
+                cursor.fetchall()
+        finally:
+            over.set()
+            thread.join()
+        cursor.execute("select 1")
+        assert cursor.fetchall() == [(1,)]
+    assert kills(mysql_served) == before

@@ -218,10 +218,21 @@ impl<D: AdbcDatabase> Live<D> {
             CancelSent::Later => Ok(Sent::Later),
             CancelSent::Statement(statement) => {
                 let Ok(mut other) = Self::open_at(&self.target, &self.place) else { return Ok(Sent::Done) };
-                let reply = Reply::new(headrace_arrow::ArrowOptions::default(), Take::Nothing);
-                let request = D::execute(statement.into(), Repeats::Once);
-                other.connection.machine.submit(request, Self::call(None, false, &reply));
-                other.drive((), deadline, |_| reply.is_over())?;
+                let number = other.connection.machine.process_id();
+                let mut ask = |sql: String| {
+                    let reply = Reply::new(headrace_arrow::ArrowOptions::default(), Take::All);
+                    let request = D::execute(sql.into(), Repeats::Once);
+                    other.connection.machine.submit(request, Self::call(None, false, &reply));
+                    other.drive((), deadline, |_| reply.is_over())?;
+                    Ok::<_, Fatal>(matches!(reply.take(), Ok(Some(batch)) if batch.num_rows() > 0))
+                };
+                let is_elsewhere = match statement.question(number) {
+                    Some(question) => ask(question)?,
+                    None => false,
+                };
+                if !is_elsewhere {
+                    ask(statement.sql)?;
+                }
                 other.close(());
                 Ok(Sent::Done)
             }

@@ -57,7 +57,9 @@ pub use pending::{Failure, Pending, Pipelining, Slot};
 pub use protocol::{Discarded, Fatal, FatalKind, IN_DOUBT, Outcome, Protocol, ResponseHandler, Room, shortened};
 pub use queue::{Queue, Requests};
 pub use run::{Cells, ColumnSink, Run};
-pub use session::{CancelStep, Cancellation, Certificate, Interrupt, NextStep, Session, TransactionStatus};
+pub use session::{
+    CancelStatement, CancelStep, Cancellation, Certificate, Interrupt, NextStep, Session, TransactionStatus,
+};
 pub use sink::{Container, Inet, Sink};
 pub use sqlstate::{Condition, Diagnostics, ErrorClass, SqlState};
 pub use statements::{Epoch, Prepared, Statements};

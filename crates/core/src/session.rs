@@ -58,9 +58,30 @@ pub enum Cancellation {
     /// With this message, which is all that is sent on another connection to the same address.
     Message(Vec<u8>),
     /// With this statement, executed in another session of the same user.
-    Statement(String),
+    Statement(CancelStatement),
     /// By this byte, sent as urgent data on the connection itself, whenever [`Session::interrupt`] allows it.
     UrgentByte(u8),
+}
+
+/// A statement that cancels another one, executed in another session of the same user.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CancelStatement {
+    /// The statement.
+    pub sql: String,
+    /// What the other session is asked before it; [`BESIDE`](Self::BESIDE) stands for its own number.
+    pub question: Option<String>,
+}
+
+impl CancelStatement {
+    /// The place of the other session's number in a question.
+    pub const BESIDE: &str = "{beside}";
+
+    /// The question that the other session, which the server has given the number `process_id`, is asked before the
+    /// statement: it would reach another server if the answer has a row. A refusal to answer means nothing.
+    pub fn question(&self, process_id: i32) -> Option<String> {
+        let number = process_id.cast_unsigned().to_string();
+        self.question.as_ref().map(|question| question.replace(Self::BESIDE, &number))
+    }
 }
 
 /// Whether the running statement can be interrupted by an urgent byte.
@@ -84,7 +105,7 @@ pub enum CancelStep {
     /// Send this message, and nothing else, on another connection to the same address.
     Message(Vec<u8>),
     /// Execute this statement in another session of the same user.
-    Statement(String),
+    Statement(CancelStatement),
     /// Send this byte as urgent data on the connection itself. It counts as sent.
     UrgentByte(u8),
 }

@@ -30,7 +30,7 @@ pub use wake::Waker;
 
 use crate::limits::{TICK, WRITE_BUFFER_HIGH_BYTES};
 use headrace_connection::Buffers;
-use headrace_core::{Fatal, FatalKind};
+use headrace_core::{CancelStatement, Fatal, FatalKind};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, recv, send};
@@ -104,7 +104,7 @@ pub enum CancelSent {
     /// Not yet: the server may not have read the one before.
     Later,
     /// This statement is to be executed in another session of the same user.
-    Statement(String),
+    Statement(CancelStatement),
 }
 
 /// The result of a check of an idle connection.

@@ -14,10 +14,18 @@ from .._shared.cursor_base import Column, Params
 from .._shared.flows import Flow, Outcome, PendingRequest, each
 from .._shared.modes import IsolationLevel
 from .._shared.two_phase_core import TwoPhaseCore
-from ..errors import DatabaseError, Error, InsufficientPrivilege, InvalidCatalogName, InvalidPassword, ProgrammingError
+from ..errors import (
+    DatabaseError,
+    Error,
+    InsufficientPrivilege,
+    InvalidCatalogName,
+    InvalidPassword,
+    OperationalError,
+    ProgrammingError,
+)
 from ..types import DIGITS, ParameterRows, TypeCode, Xid
-from . import neighbours, resets, xa
-from .settings import CONNECTION, ConnectOptions
+from . import resets, xa
+from .settings import ConnectOptions
 
 if TYPE_CHECKING:
     from ..sql import Statement
@@ -139,13 +147,18 @@ class MySqlCore(TwoPhaseCore):
             MySqlWire,
             options,
             lambda wire: wire.query(self.wire.cancel_statement()),
-            ask=lambda wire: wire.query(neighbours.QUESTION.format(id=self.thread_id, own=self._own_number())),
-            check=lambda wire, answer: neighbours.check(self.thread_id, wire.process_id, answer),
+            ask=lambda wire: wire.query(self.wire.cancel_question(wire.process_id)),
+            check=lambda _, answer: self._check_beside(answer),
         )
 
-    def _own_number(self) -> str:
-        attributes: list[tuple[str, str]] = self.wire_options["attributes"]
-        return dict(attributes)[CONNECTION]
+    def _check_beside(self, answer: Any) -> None:
+        """Raises OperationalError if the session that is to send KILL QUERY is with another server: the answer to its
+        question has a row. A server that has refused to answer is believed to be the same."""
+        if answer is not None and answer[0].rows:
+            raise OperationalError(
+                f"the statement was not cancelled: KILL QUERY {self.thread_id} would have reached another server; "
+                "there is more than one behind this address"
+            )
 
     # statements
 

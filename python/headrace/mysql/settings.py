@@ -28,8 +28,6 @@ from .tls import SSL_MODES, TLS_KEYWORDS, Tls, tls_options
 __all__ = ["KEYWORDS", "SSL_MODES", "ConnectOptions", "connect_options"]
 
 SCHEMES: Final = ("mysql", "mariadb")
-CONNECTION: Final = "_headrace_connection"
-"""The connection attribute that each connection has a value of its own of."""
 AUTH_PLUGINS: Final = (
     "mysql_native_password",
     "caching_sha2_password",
@@ -180,7 +178,6 @@ class ConnectOptions(ReusableOptions):
             "attributes": [
                 ("_pid", str(os.getpid())),
                 ("_client_host", _host_name()),
-                (CONNECTION, os.urandom(8).hex()),
                 ("program_name", self.program_name or os.path.basename(sys.argv[0] or "python")),
             ],
         }

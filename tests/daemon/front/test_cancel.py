@@ -10,17 +10,21 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
 
 import psycopg
 import pytest
 
+import headrace.mysql
+from balancing import Balances
 from headrace import _daemon
+from served import Served
 from waiting import until
 
 from ..raw import SYNC, TERMINATE, Client, answers, bind, message, messages, parse, query, sqlstates, startup, values
 from ..test_cancelled_settings import CANCEL
 from ..test_sharing import die
-from .conftest import Front
+from .conftest import PORT, Front, running
 
 SHORT_STATEMENTS = 150
 END_SECONDS = 60
@@ -171,3 +175,23 @@ def test_nothing_behind_a_begin_that_was_cancelled_is_stored(front: Front) -> No
         assert sqlstates(client.ask(query(f"insert into {table} values (2)"))) == []
     with front.direct() as admin:
         assert admin.fetch(f"select n from {table}") == [(2,)]
+
+
+def test_a_kill_is_sent_to_no_other_server(program: Path, mariadb_served: Served, mysql_served: Served) -> None:
+    def kills() -> int:
+        with headrace.mysql.connect(**mysql_served.where, autocommit=True) as conn:
+            return int(conn.fetch("show global status like 'Com_kill'")[0][1])
+
+    before = kills()
+    ports = (mariadb_served.server.port, mysql_served.server.port)
+    with Balances(*ports) as proxy:
+        url = mariadb_served.url("test").replace(str(ports[0]), str(proxy.port))
+        text = f"[databases.balanced]\nurl = {json.dumps(f'{url}?ssl_mode=DISABLED')}\n"
+        with (
+            running(program, text) as folder,
+            psycopg.connect(host=str(folder), port=PORT, dbname="balanced", user="anyone", autocommit=True) as client,
+            ThreadPoolExecutor() as pool,
+        ):
+            cancelled(client, pool.submit(client.execute, "select sleep(60)"))
+            assert client.execute("select 1").fetchone() == (1,)
+    assert kills() == before

@@ -11,6 +11,7 @@ use crate::lock;
 use headrace_connection::Connection;
 use headrace_core::Fatal;
 use headrace_drivers::Repeats;
+use headrace_io::tokio::Client;
 use headrace_io::{CancelSent, TcpOptions};
 use std::time::Instant;
 use tokio::time::timeout;
@@ -67,13 +68,26 @@ async fn try_to_cancel<B: Backend>(server: &mut Server<B>, pool: &Pool<B>) -> Re
         CancelSent::Later => Ok(false),
         CancelSent::Statement(statement) => {
             let mut other = server.open_beside(pool).await?;
-            let (handler, slot) = Handler::new(Vec::new(), plain(), FRONT_WAITING_BYTES);
-            other.connection.machine.submit(B::execute(statement.into(), Repeats::Once), handler);
-            other.drive((), |_| lock(&slot).outcome.is_some()).await?;
+            let question = statement.question(other.connection.machine.process_id());
+            let is_elsewhere = match question {
+                Some(question) => has_rows(&mut other, question).await?,
+                None => false,
+            };
+            if !is_elsewhere {
+                has_rows(&mut other, statement.sql).await?;
+            }
             other.close(());
             Ok(true)
         }
     }
+}
+
+/// Executes a statement; returns true if its result has rows.
+async fn has_rows<B: Backend>(client: &mut Client<B>, sql: String) -> Result<bool, Fatal> {
+    let (handler, slot) = Handler::new(Vec::new(), plain(), FRONT_WAITING_BYTES);
+    client.connection.machine.submit(B::execute(sql.into(), Repeats::Once), handler);
+    client.drive((), |_| lock(&slot).outcome.is_some()).await?;
+    Ok(lock(&slot).rows > 0)
 }
 
 /// Waits until then; for ever without a time.

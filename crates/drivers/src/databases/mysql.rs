@@ -6,7 +6,7 @@ use crate::{Database, Driver, Encryption, Login, Repeats, Setting, Sockets, TlsN
 use headrace_connection::Connection;
 use headrace_core::{ResponseHandler, WriteBuffer};
 use headrace_mysql::auth;
-use headrace_mysql::machine::{AsText, Columns, Execute, Machine, ParameterRows, Request, SessionOptions, Tls};
+use headrace_mysql::machine::{AsText, Columns, Execute, Machine, ParameterRows, Request, SessionOptions, Tls, own_number};
 use headrace_mysql::packets::reply::ServerError;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -177,7 +177,7 @@ impl Database for MySql {
             },
             local: login.is_local,
             found_rows: login.settings.switch("client_found_rows", false)?,
-            attributes: vec![("program_name".to_owned(), program.to_owned())],
+            attributes: vec![own_number(), ("program_name".to_owned(), program.to_owned())],
             ..SessionOptions::default()
         };
         let machine = Machine::new(options, login.statements)?;

@@ -11,6 +11,7 @@ mod binding;
 mod block;
 mod charset;
 mod chunk;
+mod neighbours;
 mod pending;
 mod receive;
 mod refusal;
@@ -28,6 +29,7 @@ mod upload;
 mod verb;
 mod wire;
 
+pub use neighbours::own_number;
 pub use request::{AsText, BatchStrategy, Execute, ParameterRows, Request, VerbStatement};
 pub use reservation::Guarding;
 pub use run::RowPackets;
@@ -47,8 +49,8 @@ use charset::Charsets;
 use headrace_core::Session as _;
 use headrace_core::verb::Effect;
 use headrace_core::{
-    Cancellation, Certificate, Fatal, Mismatch, NextStep, Protocol, Queue, Reported, Requests, ResponseHandler,
-    Statements, TransactionStatus, Verb, WriteBuffer,
+    CancelStatement, Cancellation, Certificate, Fatal, Mismatch, NextStep, Protocol, Queue, Reported, Requests,
+    ResponseHandler, Statements, TransactionStatus, Verb, WriteBuffer,
 };
 use pending::PendingRequest;
 use reply::{Expect, Reply};
@@ -304,7 +306,10 @@ impl<H: MyHandler> headrace_core::Session for Machine<H> {
     fn cancellation(&self) -> Cancellation {
         match self.session.thread_id {
             0 => Cancellation::Impossible,
-            thread => Cancellation::Statement(format!("KILL QUERY {thread}")),
+            thread => Cancellation::Statement(CancelStatement {
+                sql: format!("KILL QUERY {thread}"),
+                question: Some(neighbours::question(thread, &self.session.own_number)),
+            }),
         }
     }
 

@@ -1,5 +1,6 @@
 //! The receiving half: from the read buffer to whole packets, their order, and the rows among them.
 
+use super::neighbours;
 use super::pending::PendingRequest;
 use super::reply::{Expect, Reply, ReplyKind};
 use super::run::{LargeRow, RowPackets};
@@ -12,6 +13,7 @@ use crate::packets::compress::Algorithm;
 use crate::packets::frame::{self, HEADER_BYTES, MAX_PAYLOAD_BYTES};
 use crate::packets::header;
 use crate::packets::reply::{Completion, ServerError};
+use crate::sql::ModesAfter;
 use headrace_core::{Fatal, FatalKind, ReadBuffer, Requests, Room, WriteBuffer};
 
 impl<H: MyHandler> Machine<H> {
@@ -195,7 +197,7 @@ impl<H: MyHandler> Machine<H> {
                 Progress::Ready(completion, changes) => {
                     self.begin();
                     // Nothing was prepared yet.
-                    let _ = self.session.report(&completion, changes);
+                    let _ = self.session.report(&completion, changes, ModesAfter::Set);
                     Ok(())
                 }
             };
@@ -270,6 +272,7 @@ impl<H: MyHandler> Machine<H> {
         let (greeting, capabilities, options) = startup.into_agreement();
         self.session.capabilities = capabilities;
         self.session.schema.clone_from(&options.database);
+        self.session.own_number = neighbours::number_in(&options.attributes).unwrap_or_default().to_owned();
         if let Some(greeting) = greeting {
             self.session.version = greeting.version();
             self.session.server_version = greeting.server_version;

@@ -12,7 +12,7 @@ use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::column::{Column, PrepareOk};
 use crate::packets::header;
 use crate::packets::reply::{Completion, ServerError, StateChange};
-use crate::sql::{Scan, limits};
+use crate::sql::{ModesAfter, Scan, limits};
 use crate::types::ColumnType;
 use headrace_core::Session as _;
 use headrace_core::protocol::Summary;
@@ -315,6 +315,20 @@ impl<H: MyHandler> Machine<H> {
         }
     }
 
+    /// What the statement of the request in front has done to the SQL modes, with this status in its reply.
+    fn modes_after(&mut self, kind: ReplyKind, status: StatusFlags) -> Result<ModesAfter, Fatal> {
+        if !self.session.are_modes_unclear(status) {
+            return Ok(ModesAfter::Kept);
+        }
+        let modes = self.session.modes();
+        let request = &self.front()?.request;
+        Ok(match (request, request.sql()) {
+            (Request::ResetConnection, _) => ModesAfter::Set,
+            (_, Some(sql)) if kind.is_for_handler() => ModesAfter::of(sql, modes),
+            _ => ModesAfter::Kept,
+        })
+    }
+
     /// One result is complete; `completion` is its last packet, `rows` the number of changed rows if it has no rows,
     /// `announced` the status before its rows.
     pub(super) fn completed(
@@ -328,7 +342,8 @@ impl<H: MyHandler> Machine<H> {
     ) -> Result<(), Fatal> {
         let ends = matches!(&self.front()?.request, Request::Verb(VerbStatement { effect: Effect::Ends(_), .. }));
         self.note_charsets(kind, &changes);
-        if self.session.report(&completion, changes) {
+        let modes = self.modes_after(kind, completion.status)?;
+        if self.session.report(&completion, changes, modes) {
             self.forget_statements();
         }
         self.note_autocommit_off(kind);

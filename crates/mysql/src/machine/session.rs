@@ -5,7 +5,7 @@ use super::verb::ENDS_ALONE;
 use crate::errors::Numbering;
 use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::reply::{Completion, StateChange};
-use crate::sql::{Lexer, Modes, Scan, Typing, is_bindable, is_harmless_variable, is_one_of};
+use crate::sql::{Lexer, Modes, ModesAfter, Scan, Typing, is_bindable, is_harmless_variable, is_one_of};
 use crate::types::Lists;
 use headrace_core::Reported;
 use headrace_core::transaction::Event;
@@ -35,10 +35,14 @@ pub struct SessionState {
     pub mariadb: bool,
     /// The connection's number, which KILL takes.
     pub thread_id: u32,
+    /// The number that the driver has given the connection, empty if none.
+    pub(super) own_number: String,
     /// The negotiated capabilities.
     pub capabilities: Capabilities,
     /// The status of the last OK or EOF packet.
     pub status: StatusFlags,
+    /// The SQL modes of the status that are not as it says: see [`ModesAfter`].
+    pub(super) stale_modes: StatusFlags,
     /// System variables that changed, as far as `session_track_system_variables` has them reported.
     pub variables: BTreeMap<String, String>,
     /// One of them is a character set that is not utf8mb4: decided when they change, and asked after each request.
@@ -83,7 +87,28 @@ impl SessionState {
 
     /// The SQL modes that change how a string is parsed.
     pub fn modes(&self) -> Modes {
-        Modes::from(self.status)
+        Modes::from(self.status ^ self.stale_modes)
+    }
+
+    /// The modes that a status reports otherwise than the one before.
+    fn changed_modes(&self, status: StatusFlags) -> StatusFlags {
+        (self.status ^ status) & (StatusFlags::NO_BACKSLASH_ESCAPES | StatusFlags::ANSI_QUOTES)
+    }
+
+    /// Returns true if it depends on the statement what the modes are after a reply with this status.
+    pub(super) fn are_modes_unclear(&self, status: StatusFlags) -> bool {
+        !(self.changed_modes(status) | self.stale_modes).is_empty()
+    }
+
+    /// Records the status of a reply, and which of its modes are not as it says.
+    fn report_status(&mut self, status: StatusFlags, after: ModesAfter) {
+        let changed = self.changed_modes(status);
+        self.stale_modes = match after {
+            ModesAfter::Kept => self.stale_modes ^ changed,
+            ModesAfter::Set => StatusFlags::empty(),
+            ModesAfter::Unknown => self.stale_modes - changed,
+        };
+        self.status = status;
     }
 
     /// Returns true if a statement must not be executed again: if parameter types are fixed, it keeps the types of the
@@ -160,9 +185,9 @@ impl SessionState {
     }
 
     /// Records the state in a reply; returns true if statements may have another meaning from now on.
-    pub(super) fn report(&mut self, completion: &Completion, changes: Vec<StateChange>) -> bool {
+    pub(super) fn report(&mut self, completion: &Completion, changes: Vec<StateChange>, modes: ModesAfter) -> bool {
         let mut renewed = false;
-        self.status = completion.status;
+        self.report_status(completion.status, modes);
         let is_open = completion.status.contains(StatusFlags::IN_TRANS);
         // One that was chained is hidden until it is ended, unless something is executed in it.
         match (self.transaction, is_open) {

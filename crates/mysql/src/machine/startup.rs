@@ -61,6 +61,7 @@ pub struct SessionOptions {
     /// The number of the connection's collation; by default utf8mb4's own on that server.
     pub collation: Option<u8>,
     /// Connection attributes. `_client_name` and `_client_version` are added if they are missing.
+    /// With [`own_number`](super::own_number) among them, KILL QUERY is sent to no other server.
     pub attributes: Vec<(String, String)>,
     /// The number of replies that may be outstanding when another request is started, or another row of a batch is
     /// sent. With 1 there is no pipelining between requests, and statements are prepared before they are executed; only

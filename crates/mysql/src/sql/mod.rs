@@ -7,6 +7,7 @@ mod effect;
 mod insert;
 mod lexer;
 mod load;
+mod modes;
 mod tokens;
 
 use bare::Bare;
@@ -23,6 +24,7 @@ use headrace_core::words;
 pub use insert::{Insert, Table};
 pub use lexer::{Lexer, Modes};
 pub use load::{load_data, quoted};
+pub use modes::ModesAfter;
 
 /// Returns true if a statement that returns rows may change something: see [`words::may_write`]. The SQL modes are not
 /// known: of a text with a backslash it is not certain where its strings end.

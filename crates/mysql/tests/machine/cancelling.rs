@@ -15,7 +15,7 @@ const INTERRUPTED: &[u8] = b"\xff\x25\x05#70100Query execution was interrupted";
 /// What a cancel request is now: to be sent, or later.
 fn step(session: &mut Conversation<Script>) -> &'static str {
     match session.machine.cancel_step(Instant::now()) {
-        CancelStep::Statement(sql) if sql.starts_with(KILL) => "now",
+        CancelStep::Statement(statement) if statement.sql.starts_with(KILL) => "now",
         CancelStep::Later => "later",
         other => panic!("{other:?}"),
     }

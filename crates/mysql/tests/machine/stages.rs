@@ -441,3 +441,30 @@ pub fn a_discarded_request_is_not_repeated_with_a_fresh_statement() {
         assert_eq!((session.machine.statements(), session.machine.is_idle()), (usize::from(!discarded), true));
     }
 }
+
+#[test]
+fn the_modes_that_a_routine_sets_end_with_it() {
+    const PLAIN: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
+    const NO_ESCAPES: &[u8] = &[0, 0, 0, 2, 2, 0, 0];
+    for (statements, expected) in [
+        (&[("call p()", NO_ESCAPES)][..], false),
+        (&[("call p()", NO_ESCAPES), ("select @@sql_mode", NO_ESCAPES), ("SET a = 1", NO_ESCAPES)], false),
+        (&[("select f(1)", NO_ESCAPES), ("SET SQL_MODE = @m", NO_ESCAPES)], true),
+        (&[("call p()", NO_ESCAPES), ("SET sql_mode = ''", PLAIN)], false),
+        (&[("set sql_mode = @m", NO_ESCAPES), ("insert into t values (1)", PLAIN)], true),
+        (&[("set sql_mode = @m", NO_ESCAPES), ("call p()", PLAIN), ("call q()", NO_ESCAPES)], true),
+        (&[("SET a = f(1)", NO_ESCAPES)], false),
+        (&[("set statement sql_mode = 'NO_BACKSLASH_ESCAPES' for select 1", NO_ESCAPES)], false),
+        (&[("begin not atomic set sql_mode = @m; end", NO_ESCAPES)], false),
+        (&[("select 1; set sql_mode = @m", NO_ESCAPES)], true),
+        (&[("execute s", NO_ESCAPES)], true),
+        (&[("call p()", NO_ESCAPES), ("execute s", PLAIN)], false),
+    ] {
+        let mut session = session(mysql8());
+        for (sql, status) in statements {
+            session.query(sql);
+            answer(&mut session, vec![reply(&[status])]);
+        }
+        assert_eq!(session.machine.session().modes().no_backslash_escapes, expected, "{statements:?}");
+    }
+}

@@ -463,7 +463,7 @@ impl MySqlWire {
         out.set_item("mariadb", session.mariadb)?;
         out.set_item("thread_id", session.thread_id)?;
         out.set_item("autocommit", session.status.contains(StatusFlags::AUTOCOMMIT))?;
-        out.set_item("backslash_escapes", !session.status.contains(StatusFlags::NO_BACKSLASH_ESCAPES))?;
+        out.set_item("backslash_escapes", !session.modes().no_backslash_escapes)?;
         out.set_item("schema", &session.schema)?;
         out.set_item("variables", &session.variables)?;
         out.set_item("gtids", &session.gtids)?;

@@ -6,7 +6,7 @@ use crate::limits;
 use crate::wire::setup::{Prepared, choose, get, statements, tls_settings};
 use headrace_core::WriteBuffer;
 use headrace_drivers::protocols::mysql::auth::{Plugin, Secret, ServerKey};
-use headrace_drivers::protocols::mysql::machine::{SessionOptions, Tls};
+use headrace_drivers::protocols::mysql::machine::{SessionOptions, Tls, own_number};
 use headrace_drivers::protocols::mysql::packets::compress::Algorithm;
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -57,7 +57,7 @@ pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, _: &mut WriteBuffer)
         local_infile: flag("local_infile")?,
         interactive: flag("interactive")?,
         collation: get(options, "collation")?,
-        attributes: get(options, "attributes")?.unwrap_or_default(),
+        attributes: [vec![own_number()], get(options, "attributes")?.unwrap_or_default()].concat(),
         in_flight: get(options, "in_flight")?.unwrap_or(limits::COMMANDS_IN_FLIGHT),
         ..SessionOptions::default()
     };

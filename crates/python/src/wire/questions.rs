@@ -65,8 +65,17 @@ impl Wire {
     /// The statement that cancels the running statement, executed in another session.
     fn cancel_statement(&self, py: Python<'_>) -> PyResult<String> {
         match self.cancel() {
-            Cancellation::Statement(statement) => Ok(statement),
+            Cancellation::Statement(statement) => Ok(statement.sql),
             _ => Err(errors::unsupported(py, "this session is not cancelled by a statement")),
+        }
+    }
+
+    /// What the session that is to cancel, to which the server has given the number `beside`, is asked before that; None if
+    /// nothing. The statement would reach another server if the answer has a row.
+    fn cancel_question(&self, beside: i32) -> Option<String> {
+        match self.cancel() {
+            Cancellation::Statement(statement) => statement.question(beside),
+            _ => None,
         }
     }
 
