@@ -157,6 +157,40 @@ def test_an_exception_of_a_loader_leaves_the_connection_usable(any_db: Database,
         assert conn.fetch(QUERY) == PLAIN
 
 
+def test_stop_iteration_of_a_row_factory_or_a_loader_is_not_the_end_of_the_rows(any_db: Database, exact: str) -> None:
+    def stopping(_: Any) -> Any:
+        return lambda row: row if row[0] < 3 else next(iter(()))
+
+    def each(cursor: Any) -> list[Any]:
+        return list(cursor)
+
+    def block(cursor: Any) -> Any:
+        return cursor.fetchmany(5)
+
+    def whole(cursor: Any) -> Any:
+        return cursor.fetchall()
+
+    with any_db.connect() as conn:
+        for read in (each, block, whole):
+            for keywords in ({}, *any_db.cursors_that_fetch_later):
+                with conn.transaction():
+                    cursor = conn.cursor(row_factory=stopping, **keywords)
+                    cursor.execute(QUERY)
+                    with pytest.raises(RuntimeError):
+                        read(cursor)
+                    cursor.close()
+    with any_db.connect(row_factory=stopping) as conn:
+        with pytest.raises(RuntimeError):
+            conn.fetch(QUERY)
+        with pytest.raises(RuntimeError):
+            each(conn.stream(QUERY))
+    with any_db.connect(loaders={exact: lambda value: next(iter(()))}) as conn:
+        with pytest.raises(RuntimeError):
+            conn.fetch(QUERY)
+        with pytest.raises(RuntimeError):
+            each(conn.stream(QUERY))
+
+
 def test_a_connection_is_before_its_pool_and_that_before_the_process(any_db: Database, exact: str) -> None:
     headrace.types.set_loaders({exact: str})
     headrace.types.set_dumpers({Fraction: lambda value: f"process {value}"})

@@ -155,6 +155,42 @@ async def test_an_exception_of_a_loader_leaves_the_connection_usable(any_db: Dat
         assert await aconn.fetch(QUERY) == PLAIN
 
 
+async def test_stop_iteration_of_a_row_factory_or_a_loader_is_not_the_end_of_the_rows(
+    any_db: Database, exact: str
+) -> None:
+    def stopping(_: Any) -> Any:
+        return lambda row: row if row[0] < 3 else next(iter(()))
+
+    async def each(cursor: Any) -> list[Any]:
+        return [row async for row in cursor]
+
+    async def block(cursor: Any) -> Any:
+        return await cursor.fetchmany(5)
+
+    async def whole(cursor: Any) -> Any:
+        return await cursor.fetchall()
+
+    async with await any_db.aconnect() as aconn:
+        for read in (each, block, whole):
+            for keywords in ({}, *any_db.cursors_that_fetch_later):
+                async with aconn.transaction():
+                    cursor = aconn.cursor(row_factory=stopping, **keywords)
+                    await cursor.execute(QUERY)
+                    with pytest.raises(RuntimeError):
+                        await read(cursor)
+                    await cursor.close()
+    async with await any_db.aconnect(row_factory=stopping) as aconn:
+        with pytest.raises(RuntimeError):
+            await aconn.fetch(QUERY)
+        with pytest.raises(RuntimeError):
+            await each(aconn.stream(QUERY))
+    async with await any_db.aconnect(loaders={exact: lambda value: next(iter(()))}) as aconn:
+        with pytest.raises(RuntimeError):
+            await aconn.fetch(QUERY)
+        with pytest.raises(RuntimeError):
+            await each(aconn.stream(QUERY))
+
+
 async def test_a_connection_is_before_its_pool_and_that_before_the_process(any_db: Database, exact: str) -> None:
     headrace.types.set_loaders({exact: str})
     headrace.types.set_dumpers({Fraction: lambda value: f"process {value}"})

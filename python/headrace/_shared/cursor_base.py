@@ -15,6 +15,7 @@ from ..types import TypeCode
 from .arguments import checked_callable, checked_size, checked_whole
 from .arrow import arrow_result, frame_maker, polars_maker, reader_maker, table_maker
 from .loading import made_in_place
+from .making import all_made, stopped
 
 if TYPE_CHECKING:
     from .core import Pipelined
@@ -202,7 +203,12 @@ class CursorBase(Generic[R]):
         if at >= len(rows):
             return None
         self._position = at + 1
-        return rows[at] if self._make is None else self._make(rows[at])
+        if self._make is None:
+            return rows[at]
+        try:
+            return self._make(rows[at])
+        except StopIteration as error:
+            raise stopped() from error
 
     def _wanted(self, size: int | None) -> int:
         """The number of rows that ``fetchmany`` is asked for."""
@@ -215,7 +221,7 @@ class CursorBase(Generic[R]):
         at = self._position
         taken = rows[at : at + self._wanted(size)]
         self._position = at + len(taken)
-        return taken if self._make is None else list(map(self._make, taken))
+        return taken if self._make is None else all_made(self._make, taken)
 
     def _all(self) -> list[Any]:
         rows = self._rows
@@ -229,7 +235,7 @@ class CursorBase(Generic[R]):
             # The list is returned itself; the cursor keeps no second one.
             self._rows = HANDED_OVER if rows else []
             return rows
-        return rows if self._make is None else list(map(self._make, rows))
+        return rows if self._make is None else all_made(self._make, rows)
 
     def _take_arrow(self, outcome: Any) -> None:
         """Takes what ``execute_arrow`` has waited for."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from ..rows import Records
 from .arguments import checked_callable, checked_dumpers, checked_json, checked_mapping
+from .making import all_made
 
 if TYPE_CHECKING:
     from .core import Core
@@ -155,7 +156,7 @@ class Loaded(Records):
         return row if self._make is None else self._make(row)
 
     def many(self, rows: list[Any], /) -> Callable[[Any], Any] | None:
-        rows[:] = map(self._loaded, rows)
+        rows[:] = all_made(self._loaded, rows)
         return made_in_place(rows, self._make)
 
 

@@ -15,6 +15,7 @@ from .connection_base import ConnectionBase
 from .core import Core, ExclusiveUse
 from .cursor_base import Column, CursorBase, columns_of
 from .loading import made_in_place
+from .making import all_made
 
 R = TypeVar("R")
 
@@ -118,7 +119,7 @@ def _row_maker(core: Core, factory: RowFactory[Any], columns: Any) -> Callable[[
 
     def made(rows: list[Any]) -> list[Any]:
         rest = made_in_place(rows, make)
-        return rows if rest is None else list(map(rest, rows))
+        return rows if rest is None else all_made(rest, rows)
 
     return made
 

@@ -13,6 +13,7 @@ from .._native import Result
 from .._shared.arguments import checked_whole
 from .._shared.cursor_base import Params, columns_of
 from .._shared.flows import Flow
+from .._shared.making import all_made
 from .._shared.server_cursor_base import ServerCursorBase
 from ..errors import InvalidCursorName, ProgrammingError
 
@@ -118,7 +119,7 @@ class Declared(ServerCursorBase):
                 break
             rows = rows[: wanted - len(taken)]
             self._next += len(rows)
-            taken += rows if self._make is None else map(self._make, rows)
+            taken += rows if self._make is None else all_made(self._make, rows)
         if size is None or wanted < size:
             self._next = self._total + 2
         return taken

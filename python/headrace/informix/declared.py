@@ -11,6 +11,7 @@ from .._shared.arguments import checked_text, checked_whole
 from .._shared.composing import composed
 from .._shared.cursor_base import Params, columns_of
 from .._shared.flows import Flow
+from .._shared.making import all_made
 from .._shared.server_cursor_base import ServerCursorBase
 from ..errors import InterfaceError, NotSupportedError, ProgrammingError
 
@@ -40,7 +41,7 @@ class Declared(ServerCursorBase):
         self._past = False
 
     def _made(self, rows: list[Any]) -> list[Any]:
-        return rows if self._make is None else list(map(self._make, rows))
+        return rows if self._make is None else all_made(self._make, rows)
 
     # opening and closing
 
