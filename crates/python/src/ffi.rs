@@ -3,7 +3,7 @@
 //! PyO3's safe constructors check more than a row out of a million needs. Each function here states its preconditions;
 //! all of them need the interpreter attached, which the `Python` token proves.
 
-use crate::utf8::{SHORT_TEXT, characters};
+use crate::utf8::{SHORT_TEXT, characters, is_ascii};
 use headrace_arrow::ArrowError;
 use headrace_arrow::export::{ArrowArray, ArrowArrayStream, ArrowSchema};
 use headrace_arrow::input::{ArrayRef, InputError, from_ffi, imported, make_array};
@@ -275,7 +275,7 @@ pub fn float(py: Python<'_>, value: f64) -> Object<'_> {
 /// A Python str; `None` with an exception set when the bytes are not UTF-8.
 #[inline]
 pub fn text<'py>(py: Python<'py>, utf8: &[u8]) -> Object<'py> {
-    if utf8.is_ascii() {
+    if is_ascii(utf8) {
         // The same result as the decoder's, without its checks byte by byte. SAFETY: PyUnicode_New returns a new
         // compact ASCII string of this length (or NULL with an exception set), without other references; its data is
         // `len` bytes and a zero that is in place already. The empty string and the one-character ones are shared: they
@@ -295,7 +295,8 @@ pub fn text<'py>(py: Python<'py>, utf8: &[u8]) -> Object<'py> {
     wide_text(py, utf8)
 }
 
-/// [`text`] for text that is not ASCII.
+/// [`text`] for text that is not ASCII. Not inlined: its array would make all text pay for it.
+#[inline(never)]
 fn wide_text<'py>(py: Python<'py>, utf8: &[u8]) -> Object<'py> {
     let mut place = [0; SHORT_TEXT];
     if let Some((characters, all)) = characters(utf8, &mut place)

@@ -1,8 +1,23 @@
-//! Short text in UTF-8 as an array of its characters: what follows needs their number and the largest of them first, and so
-//! decodes them once, where a `str` is checked, counted and read.
+//! Short text in UTF-8: whether it is ASCII, and its characters as an array, as what follows needs their number and the
+//! largest of them first, and so decodes them once, where a `str` is checked, counted and read.
 
 /// Bytes of a text that is decoded so.
 pub const SHORT_TEXT: usize = 128;
+
+/// The same as the standard library's `is_ascii`, which looks one by one at the bytes that are left over at the end: more
+/// instructions than anything else that is done for a short text. Here the last bytes are looked at together, some of them
+/// twice.
+#[inline]
+pub fn is_ascii(utf8: &[u8]) -> bool {
+    const HIGH: u64 = 0x8080_8080_8080_8080;
+    let word = |bytes: &[u8; 8]| u64::from_ne_bytes(*bytes) & HIGH;
+    let words = |bytes: &[u8; 16]| u128::from_ne_bytes(*bytes) & (u128::from(HIGH) << 64 | u128::from(HIGH));
+    match utf8.len() {
+        8..=16 => (utf8.first_chunk().map_or(0, word) | utf8.last_chunk().map_or(0, word)) == 0,
+        17..=32 => (utf8.first_chunk().map_or(0, words) | utf8.last_chunk().map_or(0, words)) == 0,
+        _ => utf8.is_ascii(),
+    }
+}
 
 /// The characters of a short text, which are put into `place`, and the bitwise or of all of them. `None` for a longer
 /// one, and for bytes that are not UTF-8.
@@ -81,6 +96,19 @@ mod tests {
                 }
             }
             assert_eq!(decoded(&[first]), expected(&[first]));
+        }
+    }
+
+    #[test]
+    fn a_text_is_ascii_where_the_standard_library_has_it_so() {
+        for len in 0..100 {
+            let mut bytes: Vec<u8> = (0..len).map(|n| n as u8).collect();
+            assert!(is_ascii(&bytes), "{len}");
+            for at in 0..len {
+                let byte = std::mem::replace(&mut bytes[at], 0x80 | at as u8);
+                assert!(!is_ascii(&bytes), "{at} of {len}");
+                bytes[at] = byte;
+            }
         }
     }
 

@@ -58,7 +58,10 @@ impl Parameters for PyParams<'_> {
     fn get(&self, i: usize) -> Result<PyValue<'_>, ClientError> {
         let row = self.row.ok_or_else(|| Mismatch::wrong_type("the batch has no current row of parameters"))?;
         let _ = self.py;
-        Ok(PyValue::new(row.get_item(i)?, self.settings))
+        // Without the calls of `get_item`.
+        let value =
+            row.as_slice().get(i).ok_or_else(|| Mismatch::wrong_type("the row has fewer values than parameters"))?;
+        Ok(PyValue::new(value.clone(), self.settings))
     }
 }
 
