@@ -45,7 +45,7 @@ impl Insert {
     /// * there are placeholders outside the row, which would differ from row to row;
     /// * it returns rows, or is more than one statement;
     /// * the row depends on the effect of the rows before it: a subquery, LAST_INSERT_ID(), ROW_COUNT(), or a subquery
-    ///   in the text after it;
+    ///   in the text after it, or one of them there without an argument;
     /// * a comment that some versions execute hides part of the statement.
     pub fn new(sql: &str, modes: Modes) -> Option<Self> {
         let statement = Tokens::new(sql, modes);
@@ -66,6 +66,7 @@ impl Insert {
             || rows
                 .clone()
                 .any(|i| statement.is_one_of(i, &LOOKING_BACK) || statement.is_one_of(i, &["select", "identity"]))
+            || (rows.end..tokens.len()).any(|i| statement.looks_back(i))
         {
             return None;
         }
@@ -95,6 +96,15 @@ impl Insert {
 const BEFORE_TABLE: [&str; 7] = ["insert", "replace", "low_priority", "delayed", "high_priority", "ignore", "into"];
 
 impl Tokens<'_> {
+    /// Returns true if a function that returns what the statement before has done is called here. With an argument
+    /// LAST_INSERT_ID() only keeps that.
+    fn looks_back(&self, i: usize) -> bool {
+        let is_variable =
+            i > 0 && self.tokens[i - 1].is_punctuation(b'@') && self.is_one_of(i, &["identity", "last_insert_id"]);
+        let is_closed = self.tokens.get(i + 2).is_some_and(|token| token.is_punctuation(b')'));
+        is_variable || is_closed && self.is_one_of(i, &LOOKING_BACK)
+    }
+
     /// The position of VALUES: outside parentheses, before a parenthesis, and not as a name after a point, or as the
     /// table's own name.
     fn values(&self) -> Option<usize> {
@@ -173,5 +183,22 @@ impl Tokens<'_> {
         }
         let start = self.tokens[from - 1].end();
         Some(start..if end > from { self.tokens[end - 1].end() } else { start })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_that_are_told_of_those_before_are_not_joined() {
+        let joins = |tail: &str| {
+            Insert::new(&format!("insert into t (a) values (?) on duplicate key update {tail}"), Modes::default())
+                .is_some()
+        };
+        assert!(joins("a = 1") && joins("id = last_insert_id(id)"));
+        for tail in ["b = last_insert_id()", "b = 1 + row_count()", "b = @@last_insert_id", "b = @@identity"] {
+            assert!(!joins(tail), "{tail}");
+        }
     }
 }
