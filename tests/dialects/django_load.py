@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import collections
+import gc
 import json
 import os
 import random
@@ -47,8 +48,25 @@ from django.db.models import F, Sum  # noqa: E402
 from django.http import HttpRequest, HttpResponse  # noqa: E402
 from django.urls import path  # noqa: E402
 
-POSTGRES = connection.vendor == "postgresql"
-SLOW = "SELECT pg_sleep(0.3)" if POSTGRES else "SELECT sleep(0.3)"
+SLOW = {
+    "postgresql": "SELECT pg_sleep(0.3)",
+    "mysql": "SELECT sleep(0.3)",
+    "informix": "SELECT ifx_sleep(0.3) FROM sysmaster:sysdual",
+    "cubrid": "SELECT SLEEP(0.3)",
+}[connection.vendor]
+OTHERS = {
+    "postgresql": (
+        "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() "
+        "AND backend_type = 'client backend'"
+    ),
+    "mysql": "FROM information_schema.processlist WHERE db = database() AND id <> connection_id()",
+}
+"""Which sessions of other connections a server has, where a statement asks for them."""
+RUNNING = {
+    "postgresql": f"SELECT count(*) {OTHERS['postgresql']} AND state <> 'idle'",
+    "mysql": "SELECT count(*) FROM information_schema.innodb_trx",
+}
+"""How many transactions of others are open."""
 
 
 class Account(models.Model):
@@ -209,20 +227,30 @@ def one(sql: str) -> int:
 
 def settled() -> int:
     """How many sessions of other connections are left, when no transaction of theirs is open."""
-    if POSTGRES:
-        others = (
-            "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() "
-            "AND backend_type = 'client backend'"
-        )
-        count, running = f"SELECT count(*) {others}", f"SELECT count(*) {others} AND state <> 'idle'"
-    else:
-        others = "FROM information_schema.processlist WHERE db = database() AND id <> connection_id()"
-        count, running = f"SELECT count(*) {others}", "SELECT count(*) FROM information_schema.innodb_trx"
     end = time.monotonic() + SETTLING
-    while one(running):
+    if connection.vendor not in RUNNING:
+        # The servers of tests have one writer at a time: this one waits for all others.
+        with transaction.atomic():
+            Account.objects.update(balance=F("balance"))
+        # A thread closes its connection after its transaction's end.
+        while opened() - 1 > allowed() and time.monotonic() < end:
+            time.sleep(0.05)
+        return opened() - 1
+    while one(RUNNING[connection.vendor]):
         assert time.monotonic() < end, "a transaction was left open"
         time.sleep(0.05)
-    return one(count)
+    return one(f"SELECT count(*) {OTHERS[connection.vendor]}")
+
+
+def opened() -> int:
+    """How many connections of the driver this process has open. Nothing is collected for it."""
+    kind = connection.Database.Connection
+    return sum(isinstance(found, kind) and not found.closed for found in gc.get_objects())
+
+
+def allowed() -> int:
+    """How many connections besides this thread's may be open after the load: those that the pool keeps."""
+    return int(DATABASE["OPTIONS"]["pool"]["max_size"]) - 1 if getattr(connection, "pool", None) is not None else 0
 
 
 def main() -> None:
@@ -245,11 +273,8 @@ def main() -> None:
             assert account.balance == FIRST + received.get(account.pk, 0), account.pk
         assert Account.objects.aggregate(all=Sum("balance"))["all"] == ACCOUNTS * FIRST
         assert all(name.endswith(" 200") or name == "gone" for name in answers), answers
-        pool = getattr(connection, "pool", None)
-        if pool is not None:
-            assert left < DATABASE["OPTIONS"]["pool"]["max_size"], left
-        elif "wsgi" in sys.argv or not DATABASE.get("CONN_MAX_AGE"):
-            assert left <= 0, left
+        if getattr(connection, "pool", None) is not None or "wsgi" in sys.argv or not DATABASE.get("CONN_MAX_AGE"):
+            assert left <= allowed(), left
         print(json.dumps({"sessions left": left, **dict(sorted(answers.items()))}))
     finally:
         with connection.schema_editor() as editor:

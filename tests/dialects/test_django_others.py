@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from headrace.testing import cubrid, informix
+from long import NIGHT
 
 from .own import SAMPLE
-from .test_django import HERE, own_tests, run
+from .test_django import HERE, LOADS, own_tests, run
 
 APPS = ("basic", "transactions", "bulk_create", "aggregation", "expressions", "introspection")
 REST = ("queries", "backends", "schema", "migrations")
@@ -54,3 +55,16 @@ def test_djangos_own_tests(databases: dict[str, str]) -> None:
     apps = APPS if SAMPLE else APPS + REST
     said = own_tests(databases["DJANGO_DATABASE"], *apps, DJANGO_OTHER=databases["DJANGO_OTHER"])
     assert "\nOK" in said, said[-6000:]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not NIGHT, reason="takes two minutes: make test-long")
+@pytest.mark.parametrize("name", LOADS)
+def test_site_under_load_with_cancelled_requests(databases: dict[str, str], name: str) -> None:
+    interface, options = LOADS[name]
+    described = json.loads(databases["DJANGO_DATABASE"])
+    # One writer at a time: a request waits until those before it have slept.
+    waits = {"lock_wait": 60} if "informix" in described["ENGINE"] else {"lock_timeout": 60}
+    given = {**options, "OPTIONS": {**described.get("OPTIONS", {}), **waits, **options.get("OPTIONS", {})}}
+    said = run(HERE, "django_load.py", interface, DJANGO_DATABASE=json.dumps({**described, **given}), LOAD_SECONDS="10")
+    assert "\nok\n" in said
