@@ -204,6 +204,17 @@ def _(t: Trial) -> None:
     assert t.stored(clock) == clock.replace(tzinfo=dt.timezone.utc)
 
 
+@says(PAGE, "The offset of a `timetz` has whole seconds: a fraction of a second of it is cut off")
+def _(t: Trial) -> None:
+    t.table("v timetz")
+    for seconds, whole in ((0.5, 0), (-0.5, 0), (3600.5, 3600), (-3600.5, -3600)):
+        clock = dt.time(1, 2, 3, 4, tzinfo=dt.timezone(dt.timedelta(seconds=seconds)))
+        cut = dt.time(1, 2, 3, 4, tzinfo=dt.timezone(dt.timedelta(seconds=whole)))
+        assert t.value("select %s::timetz", clock) == t.value("select $1::timetz", clock) == cut
+        t.conn.execute("delete from said")
+        assert t.stored(clock) == cut
+
+
 shown(
     PAGE,
     "| [SQLAlchemy](../howto/sqlalchemy.md#dates-and-times) | that of the session: the server converts",
