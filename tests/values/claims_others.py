@@ -156,13 +156,18 @@ shown(
     CUBRID,
     "`Decimal`, at most 38 digits",
     "NaN and infinities are refused",
-    "`bytes`; around empty ones",
+    "around empty ones, which the server reads as NULL, `CAST(? AS BIT VARYING)` is written",
+    "In a batch they are refused",
 )
 def _(t: Trial) -> None:
     assert t.value("select ?", D("9" * 38)) == D("9" * 38)
     for value in (D("9" * 39), float("nan"), float("inf"), D("NaN"), [b""]):
         t.refuses(DataError, "select ?", value)
     assert t.value("select ?", b"") == b""
+    t.table("v bit varying(80)")
+    assert t.stored(b"") == b""
+    with pytest.raises(DataError):
+        t.conn.executemany("insert into said values (?)", [(b"x",), (b"",)])
 
 
 @says(CUBRID, 'Opaque("varnchar", text.encode()')
