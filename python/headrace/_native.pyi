@@ -411,7 +411,6 @@ class _MySqlSession(TypedDict):
     mariadb: bool
     thread_id: int
     autocommit: bool
-    backslash_escapes: bool
     schema: str | None
     variables: dict[str, str]
     gtids: str | None
@@ -473,6 +472,7 @@ class MySqlWire(Wire):
         self, ticket: _Request[list[Result]], rows: Iterator[Any] | ArrowSource, columns: Columns, first: int
     ) -> tuple[int, bool]: ...
     def infile_end(self, ticket: _Request[list[Result]]) -> None: ...
+    def backslash_escapes(self) -> bool: ...
     def session(self) -> _MySqlSession: ...
 
 @final

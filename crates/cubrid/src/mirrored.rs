@@ -155,9 +155,8 @@ impl CastTexts {
             if !sql.contains(after) {
                 return Vec::new();
             }
-            let placeholders = Lexer::new(sql).filter(|token| token.kind == TokenKind::Placeholder);
             let is_cast = |at: usize| sql[..at].ends_with("CAST(") && sql[at + 1..].starts_with(after);
-            placeholders.enumerate().filter(|(_, token)| is_cast(token.start)).map(|(number, _)| number).collect()
+            placeholders(sql).into_iter().filter(|&(_, at)| is_cast(at)).map(|(number, _)| number).collect()
         };
         Self { json: numbers(" AS JSON)"), bits: numbers(" AS BIT VARYING)") }
     }

@@ -12,6 +12,9 @@ LONGEST_NAME: Final = 254
 """Bytes of the longest name of a table, column or index."""
 MOST_WHENS: Final = 390
 """Of a CASE, so that the server still evaluates it with what is around it: each is within the one before, 400 deep."""
+DESCENDING: Final = "SELECT index_name, key_attr_name FROM db_index_key WHERE asc_desc = 'DESC' AND class_name = "
+"""A query of the columns that descend in the indexes of a table, but for its name in lower case: the broker describes
+all columns as ascending."""
 _UNIQUE: Final = 0
 _REVERSE_UNIQUE: Final = 2
 """``TYPE`` of SCHEMA_INFO's constraints; 1 and 3 are indexes that are not unique."""

@@ -30,7 +30,7 @@ pub fn encode_row<P: Parameters>(
     for i in 0..params.count() {
         let type_at = out.len() + size_of::<u32>();
         let value = params.get(i)?;
-        if !casts.bits.is_empty() && casts.bits.contains(&i) && is_empty_bytes(&value) {
+        if casts.bits.contains(&i) && is_empty_bytes(&value) {
             out.extend_from_slice(&EMPTY_TEXT);
             continue;
         }

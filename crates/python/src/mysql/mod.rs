@@ -450,6 +450,12 @@ impl MySqlWire {
         wire.flush(py)
     }
 
+    /// Whether a backslash in a string escapes the character after it, by the SQL modes of the session.
+    fn backslash_escapes(slf: &Bound<'_, Self>, py: Python<'_>) -> PyResult<bool> {
+        let mut state = slf.as_super().get().lock(py)?;
+        Ok(!state.connection.machine.of::<MySql>(py)?.session().modes().no_backslash_escapes)
+    }
+
     /// The state of the session, by name: `server_version` (text), `version` (three numbers), `mariadb`, `thread_id`,
     /// `capabilities` and `status` (flags), `schema`, `variables`, `gtids`, `transaction_state`,
     /// `transaction_characteristics` (None if the server does not report them).
@@ -463,7 +469,6 @@ impl MySqlWire {
         out.set_item("mariadb", session.mariadb)?;
         out.set_item("thread_id", session.thread_id)?;
         out.set_item("autocommit", session.status.contains(StatusFlags::AUTOCOMMIT))?;
-        out.set_item("backslash_escapes", !session.modes().no_backslash_escapes)?;
         out.set_item("schema", &session.schema)?;
         out.set_item("variables", &session.variables)?;
         out.set_item("gtids", &session.gtids)?;

@@ -14,7 +14,7 @@ from ... import _native, errors, mysql
 from ..._shared.flows import ask
 from ..._shared.loading import NO_CONVERSIONS
 from . import _exceptions as exceptions
-from . import converters, cursors, infile, modes
+from . import converters, cursors, infile
 from .constants import CLIENT
 from .results import Result
 
@@ -95,7 +95,8 @@ class BaseConnection:
                 self.set_sql_mode(sql_mode)
             if autocommit is not None and not autocommit:
                 self.autocommit(False)
-            self._escapes = bool(self._session()["backslash_escapes"])
+            with self._busy() as connection:
+                self._escapes = connection._core.wire.backslash_escapes()
         except errors.Error as error:
             raise exceptions.translated(error, exceptions.CONNECTION_FAILED) from error
         self._open = True
@@ -201,8 +202,8 @@ class BaseConnection:
             core.withdraw(error)
             raise
         finally:
-            if modes.may_change(text) and not connection.closed:
-                self._escapes = bool(core.wire.session()["backslash_escapes"])
+            if not connection.closed:
+                self._escapes = core.wire.backslash_escapes()
         return results
 
     def store_result(self) -> Result | None:

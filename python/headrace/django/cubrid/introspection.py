@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Final
 from django.db.backends.base.introspection import BaseDatabaseIntrospection
 from django.db.models import Index
 
-from ...cubrid.catalog import foreign_keys, indexes, primary_key, schema_info
+from ...cubrid.catalog import DESCENDING, foreign_keys, indexes, primary_key, schema_info
 from ..described import FieldInfo, TableInfo, constraint
 
 _COUNTED: Final = {
@@ -139,12 +139,7 @@ class DatabaseIntrospection(BaseDatabaseIntrospection):
         for foreign in keys:
             referred = (foreign.table, foreign.referred[0])
             found[foreign.name] = constraint(foreign.columns, foreign_key=referred)
-        # The broker describes all columns as ascending.
-        cursor.execute(
-            "SELECT index_name, key_attr_name FROM db_index_key "
-            "WHERE class_name = %s AND owner_name = CURRENT_USER AND asc_desc = 'DESC'",
-            [table_name.lower()],
-        )
+        cursor.execute(f"{DESCENDING}%s AND owner_name = CURRENT_USER", [table_name.lower()])
         descending = set(cursor.fetchall())
         for index in indexes(self._info("constraints", table_name), [key.name for key in keys]):
             orders = ["DESC" if (index.name, column) in descending else "ASC" for column in index.columns]

@@ -13,7 +13,7 @@ from sqlalchemy.engine import default, reflection
 from sqlalchemy.engine.reflection import ReflectionDefaults
 from sqlalchemy.sql import sqltypes
 
-from ...cubrid.catalog import foreign_keys, indexes, primary_key, schema_info
+from ...cubrid.catalog import DESCENDING, foreign_keys, indexes, primary_key, schema_info
 from .types import reflected
 
 
@@ -173,8 +173,7 @@ class CubridReflection(default.DefaultDialect):
         if not self._is_table(connection, table_name, schema, **keywords):
             return []
         foreign = [key.name for key in foreign_keys(self._info(connection, "foreign_keys", table_name, schema))]
-        # The broker says of all columns that they ascend.
-        sql = "SELECT index_name, key_attr_name FROM db_index_key WHERE class_name = ? AND asc_desc = 'DESC'"
+        sql = f"{DESCENDING}?"
         parameters: tuple[str, ...] = (table_name.lower(),)
         if schema is not None:
             sql, parameters = f"{sql} AND owner_name = ?", (*parameters, schema.upper())
@@ -186,7 +185,7 @@ class CubridReflection(default.DefaultDialect):
                 "column_names": one.columns,
                 "unique": one.is_unique,
             }
-            if descending := {column: ("desc",) for column in index["column_names"] if (one.name, column) in down}:
+            if descending := {column: ("desc",) for column in one.columns if (one.name, column) in down}:
                 index["column_sorting"] = descending
             found.append(index)
         return found
