@@ -182,14 +182,25 @@ class BlockingConnection(BlockingArrowQueries[R]):
             cursor = self._cursor_type(self, factory).execute(sql, args or None, timeout=timeout)
             return cursor.fetchall()
         # The same result as with a cursor, without one.
+        limit = core.command_timeout if timeout is None else timeout
         try:
-            result = self._answer(sql, args or None, timeout, first, factory is core.tuples)
+            try:
+                if self._left is None and self._ending is None:
+                    result = core.run(sql, args or None, core.way, first, factory is core.tuples, limit)
+                else:
+                    submit = core.submit_first if first else core.submit
+                    result = self._wait(submit(sql, args or None), limit)
+                if type(result) is tuple:
+                    result = core.without_notices(result)
+            except BaseException as error:
+                self._unanswered(core, error, limit)
+                raise
             if type(result) is list and not (
                 result and type(result[0]) is Result  # pyright: ignore[reportUnknownArgumentType]
             ):
                 return result  # pyright: ignore[reportUnknownVariableType]
         except BaseException as error:
-            core.withdraw(error)
+            self._withdraw(core, error)
             raise
         if factory is core.tuples and isinstance(result, Result) and result.rows is not None:
             return result.rows  # type: ignore[return-value]  # pyright: ignore[reportReturnType]

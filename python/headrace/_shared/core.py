@@ -233,6 +233,13 @@ class Core(Transactions):
         """Passes received notices to the handlers; does nothing for a database without notices."""
         return
 
+    def without_notices(self, outcome: Any) -> Any:
+        """The outcome of :attr:`run` without what says that there are notices, which are passed to the handlers."""
+        if type(outcome) is tuple:
+            self.notices()
+            return outcome[0]  # pyright: ignore[reportUnknownVariableType]
+        return outcome
+
     # pipelines
 
     def pipeline(self) -> Pipelined | None:

@@ -82,21 +82,27 @@ class BlockingCursor(CursorBase[R]):
             self._result = self._rows = self._arrow = self._error = None
             self._more = ()
             self._position = 0
+            limit = core.command_timeout if timeout is None else timeout
             try:
-                outcome = connection._answer(sql, params, timeout)
+                if connection._left is None and connection._ending is None:
+                    outcome = core.run(sql, params, core.way, False, False, limit)
+                else:
+                    outcome = connection._wait(core.submit(sql, params), limit)
                 if type(outcome) is not Result:
-                    self._take(outcome)
+                    self._take(core.without_notices(outcome))
                 elif self._row_factory is core.tuples:
                     self._result = outcome
                     self._rows = outcome.rows
                     self._make = None
                 else:
                     self._set(outcome)
-            except DatabaseError as error:
-                self._failed(error)
+            except BaseException as error:
+                if isinstance(error, DatabaseError):
+                    self._failed(error)
+                connection._unanswered(core, error, limit)
                 raise
         except BaseException as error:
-            core.withdraw(error)
+            connection._withdraw(core, error)
             raise
         finally:
             if started:

@@ -14,7 +14,7 @@ import warnings
 import weakref
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from .. import defaults, errors
 from .._native import Discarded, Wire
@@ -23,7 +23,6 @@ from ..rows import RowFactory
 from .connection_base import ConnectionBase
 from .core import Core, ExclusiveGuard, ExclusiveUse
 from .cursor import BlockingCursor
-from .cursor_base import Params
 from .flows import Flow, PendingRequest
 from .lease import NO_CORE, RETURNED
 from .limits import (
@@ -37,9 +36,6 @@ from .limits import (
     unanswered_end,
     until,
 )
-
-if TYPE_CHECKING:
-    from ..sql import Statement
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -93,28 +89,20 @@ class BlockingWaiting(ConnectionBase[R]):
             core.notices()
         return result
 
-    def _answer(self, sql: Statement, params: Params, limit: Limit, first: bool = False, bare: bool = False) -> Any:
-        """Executes one statement outside of a pipeline and waits for its result, as :meth:`_wait` does, in one call of
-        the engine. With ``bare`` a list of rows is enough."""
-        core = self._core
-        if limit is None:
-            limit = core.command_timeout
-        if self._left is not None or self._ending is not None:
-            return self._wait(core.submit_first(sql, params) if first else core.submit(sql, params), limit)
-        try:
-            try:
-                result = core.run(sql, params, core.way, first, bare, limit)
-            except BaseException as error:
-                if self._abandon_unfinished(core) and isinstance(error, TimeoutError):
-                    raise overdue(limit) from None
-                raise
-        except BaseException:
-            self._abandon_unfinished(core)
-            raise
-        if type(result) is tuple:
-            core.notices()
-            return result[0]  # pyright: ignore[reportUnknownVariableType]
-        return result
+    def _unanswered(self, core: Core, error: BaseException, limit: Limit) -> None:
+        """A call of ``core.run`` has ended with ``error``: abandons its statement, if that is in flight. Raises
+        TimeoutError, if the time is up. In case of an interrupt in here, :meth:`_withdraw` is called after it.
+
+        A statement outside of a pipeline is queued and waited for by one call of the engine, in the frame of the method
+        that has been called.
+        """
+        if self._abandon_unfinished(core) and isinstance(error, TimeoutError):
+            raise overdue(limit) from None
+
+    def _withdraw(self, core: Core, error: BaseException) -> None:
+        """Leaves nothing of a statement whose method ends with ``error``."""
+        self._abandon_unfinished(core)
+        core.withdraw(error)
 
     def _look(self, cursor: BlockingCursor[Any], timeout: float) -> bool:
         """Waits ``timeout`` seconds for the result of a pipelined statement. Returns false if it is still in flight."""
@@ -227,7 +215,7 @@ class BlockingWaiting(ConnectionBase[R]):
                 raise
 
     def _abandon_unfinished(self, core: Core) -> bool:
-        """Abandons the statement of :meth:`_answer` if it is still in flight, however much of it was sent; returns true
+        """Abandons the statement of ``core.run`` if it is still in flight, however much of it was sent; returns true
         if it is."""
         wire = core.wire
         try:

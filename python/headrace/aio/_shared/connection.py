@@ -184,19 +184,32 @@ class LoopConnection(LoopArrowQueries[R]):
             return await cursor.fetchall()
         # The same result as with a cursor, without one.
         future: Any = None  # asyncio only
+        limit = core.command_timeout if timeout is None else timeout
         try:
-            future = self._answer(sql, args or None, timeout, first, factory is core.tuples)  # asyncio only
+            future = core.run(sql, args or None, core.way, first, factory is core.tuples, limit)  # asyncio only
+            if core.watch is not None:  # asyncio only
+                core.watch.start()
             result = await future  # asyncio only
             if core.noticed:  # asyncio only
                 core.notices()
-            # blocking: result = self._answer(sql, args or None, timeout, first, factory is core.tuples)
+            # blocking: try:
+            # blocking:     if self._left is None and self._ending is None:
+            # blocking:         result = core.run(sql, args or None, core.way, first, factory is core.tuples, limit)
+            # blocking:     else:
+            # blocking:         submit = core.submit_first if first else core.submit
+            # blocking:         result = self._wait(submit(sql, args or None), limit)
+            # blocking:     if type(result) is tuple:
+            # blocking:         result = core.without_notices(result)
+            # blocking: except BaseException as error:
+            # blocking:     self._unanswered(core, error, limit)
+            # blocking:     raise
             if type(result) is list and not (
                 result and type(result[0]) is Result  # pyright: ignore[reportUnknownArgumentType]
             ):
                 return result  # pyright: ignore[reportUnknownVariableType]
         except BaseException as error:
             self._unanswered(core, future, error, timeout)  # asyncio only
-            # blocking: core.withdraw(error)
+            # blocking: self._withdraw(core, error)
             raise
         if factory is core.tuples and isinstance(result, Result) and result.rows is not None:
             return result.rows  # type: ignore[return-value]  # pyright: ignore[reportReturnType]

@@ -85,26 +85,35 @@ class LoopCursor(CursorBase[R]):
             self._result = self._rows = self._arrow = self._error = None
             self._more = ()
             self._position = 0
+            limit = core.command_timeout if timeout is None else timeout
             try:
-                future = connection._answer(sql, params, timeout)  # asyncio only
+                future = core.run(sql, params, core.way, False, False, limit)  # asyncio only
+                if core.watch is not None:  # asyncio only
+                    core.watch.start()
                 outcome = await future  # asyncio only
                 if core.noticed:  # asyncio only
                     core.notices()
-                # blocking: outcome = connection._answer(sql, params, timeout)
+                # blocking: if connection._left is None and connection._ending is None:
+                # blocking:     outcome = core.run(sql, params, core.way, False, False, limit)
+                # blocking: else:
+                # blocking:     outcome = connection._wait(core.submit(sql, params), limit)
                 if type(outcome) is not Result:
-                    self._take(outcome)
+                    self._take(outcome)  # asyncio only
+                    # blocking: self._take(core.without_notices(outcome))
                 elif self._row_factory is core.tuples:
                     self._result = outcome
                     self._rows = outcome.rows
                     self._make = None
                 else:
                     self._set(outcome)
-            except DatabaseError as error:
-                self._failed(error)
+            except BaseException as error:
+                if isinstance(error, DatabaseError):
+                    self._failed(error)
+                # blocking: connection._unanswered(core, error, limit)
                 raise
         except BaseException as error:
             connection._unanswered(core, future, error, timeout)  # asyncio only
-            # blocking: core.withdraw(error)
+            # blocking: connection._withdraw(core, error)
             raise
         finally:
             if started:

@@ -13,13 +13,12 @@ import warnings
 import weakref
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from ... import defaults, errors
 from ..._native import Discarded, Wire
 from ..._shared.connection_base import ConnectionBase
 from ..._shared.core import Core, ExclusiveUse
-from ..._shared.cursor_base import Params
 from ..._shared.flows import Flow, PendingRequest
 from ..._shared.lease import NO_CORE, RETURNED
 from ..._shared.limits import (
@@ -41,9 +40,6 @@ from .exclusive import TaskExclusiveGuard
 from .leftovers import Leftovers
 from .watch import Watch
 from .within import within
-
-if TYPE_CHECKING:
-    from ...sql import Statement
 
 R = TypeVar("R")
 T = TypeVar("T")
@@ -106,21 +102,13 @@ class LoopWaiting(ConnectionBase[R]):
             core.notices()
         return result  # type: ignore[no-any-return]
 
-    def _answer(self, sql: Statement, params: Params, limit: Limit, first: bool = False, bare: bool = False) -> Any:
-        """Queues one statement outside of a pipeline, which has its limit from the engine. Returns the future of its
-        result: if awaiting it raises anything, :meth:`_unanswered` is called. With ``bare`` a list of rows is enough.
-
-        What :meth:`_wait` does, for the price of fewer frames: there it is a coroutine of its own.
-        """
-        core = self._core
-        future = core.run(sql, params, core.way, first, bare, core.command_timeout if limit is None else limit)
-        if self._watch is not None:
-            self._watch.start()
-        return future
-
     def _unanswered(self, core: Core, future: Any, error: BaseException, limit: Limit) -> None:
-        """The wait for the future of :meth:`_answer` has ended with ``error``; None where nothing was queued. Raises
-        TimeoutError, if the time is up."""
+        """The wait for the future of ``core.run`` has ended with ``error``; None where nothing was queued. Raises
+        TimeoutError, if the time is up.
+
+        A statement outside of a pipeline has its limit from the engine, and is awaited in the frame that has queued it:
+        :meth:`_wait` is a coroutine of its own.
+        """
         if future is None:
             return
         if isinstance(error, Overdue):
