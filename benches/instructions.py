@@ -280,11 +280,15 @@ def table(count: int) -> Any:
 def instructions(python: str, workload: str, url: str, times: int) -> int:
     """Instructions of one client process."""
     client = [python, __file__, "--client", workload, url, str(times)]
+    environment = {**os.environ, "PYTHONHASHSEED": "0"}
+    if python != sys.executable:
+        # It would import this build.
+        environment.pop("PYTHONPATH", None)
     done = subprocess.run(
         ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", *client],
         capture_output=True,
         text=True,
-        env={**os.environ, "PYTHONHASHSEED": "0"},
+        env=environment,
     )
     counted = re.search(r"I\s+refs:\s+([\d,]+)", done.stderr)
     if done.returncode or counted is None:

@@ -371,9 +371,26 @@ def test_figures_of_a_web_service_have_a_table_of_their_own(result: dict[str, An
     assert readme.main([str(results), str(page), str(target)]) == 0
     lines = page.read_text().splitlines()
     assert "| floor | 20 µs | 4 ms | 7 ms | - | - | - | - | - | - | - |" in lines
-    assert "| headrace-uvloop | 50 µs | 4 ms | 7 ms | - | - | - | 4 ms | 7 ms | 9 ms | 20 ms |" in lines
+    assert "| headrace-uvloop | 50 µs (0.05) | 4 ms | 7 ms | - | - | - | 4 ms | 7 ms | 9 ms | 20 ms |" in lines
     assert not any(line.startswith("| liar") for line in lines)
-    assert "| 100 tasks on a pool of 10, asyncio | **0.05**, asyncpg-uvloop 0.10 |" in target.read_text().splitlines()
+
+
+def test_readme_has_the_pools_of_a_race_of_a_web_service_alone(result: dict[str, Any], tmp_path: Path) -> None:
+    """The usual table keeps its rows; pools of drivers that are in no other table are in the README's."""
+    result["results"] = [
+        row(name, median, workload="pool_load", size=100, p50_s=0.004, p99_s=0.007)
+        for name, median in (("psycopg-uvloop", 0.0001), ("headrace-uvloop", 0.00005), ("floor", 0.00002))
+    ]
+    results, page, target = tmp_path / "r.json", tmp_path / "race.md", tmp_path / "README.md"
+    results.write_text(json.dumps(result))
+    usual = "| | floor | headrace |\n|---|---:|---:|\n| connect and close | 1 ms | 2 ms (2.00) |"
+    others = "".join(emptied(name) + emptied(name + readme.CPU) for name in OTHERS)
+    table = marked("postgresql").replace("old", usual)
+    page.write_text(f"{table}{emptied('postgresql-cpu')}{marked('postgresql-service')}{others}")
+    target.write_text(f"{marked(readme.OVERVIEW)}{marked(readme.OVERVIEW + readme.CPU)}")
+    assert readme.main([str(results), str(page), str(target)]) == 0
+    assert usual in page.read_text()
+    assert "| 100 tasks on a pool of 10, asyncio | **0.05**, psycopg-uvloop 0.10 |" in target.read_text().splitlines()
 
 
 def test_client_cpu_of_a_pool_is_that_of_a_query(result: dict[str, Any]) -> None:

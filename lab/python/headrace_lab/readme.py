@@ -47,8 +47,8 @@ ROWS = (
     ("executemany", 100_000, "executemany 100,000", "idle"),
     ("bulk_in", 100_000, "COPY or LOAD DATA, 100,000 rows", "idle"),
     ("connect", 1, "connect and close", "idle"),
-    ("pool_load", w.LOAD_TASKS, "100 tasks on a pool of 10, asyncio", "idle"),
-    ("pool_threads", w.LOAD_THREADS, "16 threads on a pool of 4", "idle"),
+    ("pool_load", w.LOAD_TASKS, service.OVERVIEW["pool_load"], "idle"),
+    ("pool_threads", w.LOAD_THREADS, service.OVERVIEW["pool_threads"], "idle"),
 )
 MYSQL_COLUMNS = (
     "floor",
@@ -117,8 +117,7 @@ OVERVIEW_ROWS: Final = (
     "executemany 100,000",
     "COPY or LOAD DATA, 100,000 rows",
     "connect and close",
-    "100 tasks on a pool of 10, asyncio",
-    "16 threads on a pool of 4",
+    *service.OVERVIEW.values(),
 )
 """Labels of the rows that the README shows."""
 OVERVIEW_RACE: Final = tuple((workload, size, cores) for workload, size, label, cores in ROWS if label in OVERVIEW_ROWS)
@@ -152,8 +151,9 @@ def _of_kind(report: dict[str, Any], kind: str) -> tuple[tuple[tuple[str, int, s
 
 
 def has_rows(report: dict[str, Any], kind: str) -> bool:
-    """Returns true if a kind of table has a row in the results."""
-    found = {(r["workload"], r["size"]) for r in report["results"]}
+    """Returns true if a kind of table has a row in the results. Those of a web service alone are no reason to write
+    the usual table, which would lose its other rows: they have a table of their own."""
+    found = {(r["workload"], r["size"]) for r in report["results"] if r["workload"] not in service.OVERVIEW}
     return any((workload, size) in found for workload, size, _, _ in _of_kind(report, kind)[0])
 
 
@@ -222,6 +222,10 @@ def ratios(page: str, database: str) -> dict[str, dict[str, float]]:
     table = _rows_of(page, database)
     if not table:
         raise LookupError(f"the table of {database} is empty")
+    if marks(database + SERVICE)[0] in page:
+        # All contestants are in that one, those too that take part nowhere else.
+        of_service = service.rows_of(_rows_of(page, database + SERVICE))
+        table |= {label: row for label, row in of_service.items() if any(cell != "-" for cell in row.values())}
     found = {
         label: {
             contestant: float(ratio[1])

@@ -22,6 +22,11 @@ FIGURES: Final = {
     "beside_bulk": {"p50_s": "p50", "p99_s": "p99", "longest_s": "longest", "median_s": "a fetch"},
 }
 """The headings of the figures."""
+OVERVIEW: Final = {
+    "pool_load": "100 tasks on a pool of 10, asyncio",
+    "pool_threads": "16 threads on a pool of 4",
+}
+"""The workloads that the README's table has a row of, with its label."""
 
 
 def _of(report: dict[str, Any]) -> list[Row]:
@@ -44,9 +49,29 @@ def table(report: dict[str, Any]) -> str:
     lines = [f"{where(report)}.", "", "| | " + " | ".join(headings) + " |", "|---|" + "---:|" * len(headings)]
     for contestant in contestants:
         cells = [
-            duration(found.get((contestant, name), {}).get(figure))
-            for name, _, _, figures in COLUMNS
-            for figure in figures
+            _cell(found.get((contestant, name), {}), figure) for name, _, _, figures in COLUMNS for figure in figures
         ]
         lines.append(f"| {contestant} | " + " | ".join(cells) + " |")
     return "\n".join(lines)
+
+
+def _cell(row: Row, figure: str) -> str:
+    """A figure; what a query of a pool takes with its ratio to the floor."""
+    shown, ratio = duration(row.get(figure)), row.get("ratio_to_floor")
+    if figure != "median_s" or not ratio or row["workload"] not in OVERVIEW or row["contestant"] == "floor":
+        return shown
+    return f"{shown} ({ratio:.2f})"
+
+
+def rows_of(cells: dict[str, dict[str, str]]) -> dict[str, dict[str, str]]:
+    """Returns the rows that the README's table has of this one, by their label there: what a query takes, by
+    contestant.
+
+    Args:
+        cells: of the table on the page, by contestant and then by heading.
+    """
+    headings = {name: f"{title}: {FIGURES[name]['median_s']}" for name, _, title, _ in COLUMNS}
+    return {
+        label: {contestant: row.get(headings[name], "-") for contestant, row in cells.items()}
+        for name, label in OVERVIEW.items()
+    }
