@@ -179,6 +179,22 @@ def test_a_block_of_fewer_rows_than_one_is_not_fetched_backwards(url: str) -> No
         assert cursor.fetchall() == [(3,)]
 
 
+@pytest.mark.parametrize("scrollable", [None, False])
+def test_a_cursor_that_reads_ahead_and_does_not_scroll_goes_forward(connect: Connect, scrollable: bool | None) -> None:
+    conn = connect()
+    with conn.cursor("forward", scrollable=scrollable) as cursor:
+        cursor.itersize = 5
+        cursor.execute("SELECT i FROM generate_series(1, 20) i")
+        assert cursor.fetchone() == (1,)
+        cursor.scroll(2)
+        assert cursor.fetchone() == (4,)
+        cursor.scroll(3)
+        assert cursor.fetchmany(2) == [(8,), (9,)]
+        cursor.scroll(30)
+        assert cursor.fetchone() is None
+    conn.rollback()
+
+
 def test_scrollable_is_taken_by_its_truth(url: str) -> None:
     with headrace.connect(url) as conn:
         for scrollable, name in ((float("nan"), "scrolls"), ("", "does_not")):

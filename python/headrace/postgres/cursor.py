@@ -218,7 +218,8 @@ class ServerCursor(Cursor[R]):
         return out
 
     def scroll(self, value: int, mode: ScrollMode = "relative", *, timeout: float | None = None) -> None:
-        """Moves the cursor on the server. Rows that were fetched ahead are dropped.
+        """Moves the cursor, on the server unless it ends within the rows that were fetched ahead. These are dropped
+        otherwise.
 
         Args:
             value: number of rows, from the current position or from the beginning.
@@ -235,8 +236,13 @@ class ServerCursor(Cursor[R]):
         self._check()
         value = checked_whole(value, "the number of rows")
         if mode == "relative":
+            ahead = max(len(self._rows or ()) - self._position, 0)
+            if not self.scrollable and 0 <= value <= ahead:
+                # The server is behind these rows, and may not go back.
+                self._position += value
+                return
             # A block that ended short has left the server after the last row, where the program may not be yet.
-            value -= max(len(self._rows or ()) - self._position, 0) + (self._exhausted and not self._is_past_end)
+            value -= ahead + (self._exhausted and not self._is_past_end)
         elif mode != "absolute":
             raise ProgrammingError(f"scroll mode {mode!r} is neither 'relative' nor 'absolute'")
         self._use("MOVE", f"{mode.upper()} {value}", timeout)
