@@ -56,6 +56,8 @@ SAME_VALUES: list[tuple[str, Any]] = [
     ("row(1, 'x'::text)", (1, "x")),
     ("'a'::\"char\"", b"a"),
     ("'(3,4)'::tid", (3, 4)),
+    ("'16/B374D848'::pg_lsn", 97_500_059_720),
+    ("array['16/B374D848'::pg_lsn]", [97_500_059_720]),
 ]
 
 
@@ -64,6 +66,34 @@ async def test_values_are_asyncpgs(con: Any, sql: str, value: Any) -> None:
     got = await con.fetchval(f"select {sql}")
     assert got == value
     assert type(got) is type(value) or isinstance(value, uuid.UUID)
+
+
+OTHER_CLASSES: list[tuple[str, Any, str]] = [
+    ("int4range", (1, 5), "[1,6)"),
+    ("int4range", [None, 5], "(,6)"),
+    ("int4range", (1,), "[1,)"),
+    ("int4range", (), "empty"),
+    ("numrange", (1, decimal.Decimal("2.50")), "[1,2.50]"),
+    ("int4range[]", [(1, 5), (2, 3)], '{"[1,6)","[2,4)"}'),
+    ("int4multirange", [(1, 5), (7, 9)], "{[1,6),[7,10)}"),
+    ("pg_lsn", 97_500_059_720, "16/B374D848"),
+    ("pg_lsn[]", [1, 2**32], "{0/1,1/0}"),
+    ("pg_snapshot", (10, 20, (10, 14)), "10:20:10,14"),
+    ("txid_snapshot", (10, 20, ()), "10:20:"),
+    ("tid[]", [(1, 2)], '{"(1,2)"}'),
+    ("inet", 167_772_161, "10.0.0.1/32"),
+    ("inet", bytes(15) + b"\x01", "::1/128"),
+    ("inet[]", [1], "{0.0.0.1}"),
+    ("cidr", b"\x0a\0\0\1", "10.0.0.1/32"),
+    ("bit(8)", b"\xa5", "10100101"),
+    ("varbit", bytearray(b"\xa5\x01"), "1010010100000001"),
+    ("bit(8)[]", [b"a"], "{01100001}"),
+]
+
+
+@pytest.mark.parametrize(("kind", "value", "text"), OTHER_CLASSES, ids=[f"{k}-{v}" for k, v, _ in OTHER_CLASSES])
+async def test_values_of_other_classes_are_taken(con: Any, kind: str, value: Any, text: str) -> None:
+    assert await con.fetchval(f"WITH given AS (SELECT $1::{kind} AS v) SELECT v::text FROM given", value) == text
 
 
 MADE_VALUES: list[tuple[str, str, str]] = [

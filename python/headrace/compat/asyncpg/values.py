@@ -102,6 +102,11 @@ def _snapshot(value: str) -> tuple[int, int, tuple[int, ...]]:
     return int(low), int(high), tuple(int(each) for each in running.split(",") if each)
 
 
+def _lsn(value: str) -> int:
+    high, _, low = value.partition("/")
+    return int(high, 16) << 32 | int(low, 16)
+
+
 def _char(value: str | bytes) -> bytes:
     return value if isinstance(value, bytes) else value.encode()
 
@@ -159,17 +164,18 @@ _BUILT_IN: Final[dict[int, Convert]] = {
     1562: BitString,
     2249: _anonymous,
     2970: _snapshot,
+    3220: _lsn,
     5038: _snapshot,
 }
-"""By the oids of pg_type.dat: "char", tid, geometric types, interval, bits, record, snapshots, arrays of dates."""
+"""By the oids of pg_type.dat: "char", tid, shapes, interval, bits, record, snapshots, pg_lsn, arrays of dates."""
 
 _SCALARS: Final = (
     # bool, bytea, name, int8, int2, int4, text, oid, xid, cid, json, xml, floats, money, bpchar, varchar
     *(16, 17, 19, 20, 21, 23, 25, 26, 28, 29, 114, 142, 700, 701, 790, 1042, 1043),
     # date, time, timestamp, timestamptz, timetz, numeric, uuid, jsonb, inet, cidr, macaddr, macaddr8
     *(1082, 1083, 1114, 1184, 1266, 1700, 2950, 3802, 869, 650, 829, 774),
-    # void, unknown, tsvector, tsquery, pg_lsn, regclass, cstring
-    *(2278, 705, 3614, 3615, 3220, 2205, 2275),
+    # void, unknown, tsvector, tsquery, regclass, cstring
+    *(2278, 705, 3614, 3615, 2205, 2275),
 )
 _ARRAYS: Final = (
     *(1000, 1001, 1003, 1016, 1005, 1007, 1009, 1028, 199, 143, 1021, 1022, 791, 1014, 1015),

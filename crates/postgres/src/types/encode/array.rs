@@ -71,6 +71,7 @@ impl Encoder {
                     && !item.is_empty()?
                     && matches!(item.item(0)?.kind(), ValueKind::List | ValueKind::Record)
             }
+            _ if self.takes_tuples() => kind == ValueKind::List,
             _ => matches!(kind, ValueKind::List | ValueKind::Record),
         })
     }

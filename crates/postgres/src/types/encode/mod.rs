@@ -259,7 +259,9 @@ impl Encoder {
             Form::Scalar(scalar) => *scalar,
             _ => return self.container(value, kind, out),
         };
-        if self.is_loose && Self::loose_time(scalar, value, kind, out)? {
+        if self.is_loose
+            && (Self::loose_time(scalar, value, kind, out)? || self.loose_bytes(scalar, value, kind, out)?)
+        {
             return Ok(());
         }
         match (scalar, kind) {
@@ -417,6 +419,9 @@ impl Encoder {
                     bound.encode_binary(value, out)?;
                 }
                 Ok(())
+            }
+            (Form::Range(bound), ValueKind::List | ValueKind::Record) if self.is_loose => {
+                self.loose_range(bound, value, out)
             }
             (Form::Multirange(range), ValueKind::Multirange | ValueKind::List) => {
                 let count = value.len()?;

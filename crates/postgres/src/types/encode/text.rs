@@ -28,6 +28,7 @@ impl Encoder {
                     }
                 }
             }
+            (Form::AsText, _) if self.is_loose && self.loose_text(value, kind, out)? => Ok(()),
             (Form::AsText, _) => literal::write(value, kind, out),
             // The server would truncate more than one character without an error.
             (form, ValueKind::Text) if !matches!(form, Form::Scalar(Scalar::Char)) => {
