@@ -9,7 +9,7 @@ use super::{Machine, PgHandler};
 use crate::messages::backend::{self, Field};
 use crate::messages::frontend;
 use crate::types::{self, Encoder, Oid};
-use headrace_core::{Fatal, Session, WriteBuffer};
+use headrace_core::{Fatal, Parameters, Session, WriteBuffer};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -96,10 +96,14 @@ impl<H: PgHandler> Machine<H> {
             unjoinable: AtomicBool::new(false),
             sets_path: draft.sets_path,
             sets_constants: draft.sets_constants,
+            has_composites: false,
             columns: fields.map(|fields| Arc::new(Columns::undecoded(&self.registry, fields))),
         });
         let oids = statement.columns.iter().flat_map(|c| c.fields.iter().map(|f| f.type_oid));
-        let missing = self.registry.missing(&oids.chain(statement.parameters.iter().copied()).collect::<Vec<Oid>>());
+        let mut missing =
+            self.registry.missing(&oids.chain(statement.parameters.iter().copied()).collect::<Vec<Oid>>());
+        // Values that have the names of attributes fit by them, and another session may have changed these.
+        missing.extend(self.registry.unsure(&statement.parameters));
         if missing.is_empty() {
             self.plan(&statement, RequestEvent::Described, write_buffer);
             return Ok(());
@@ -107,18 +111,29 @@ impl<H: PgHandler> Machine<H> {
         let query = types::introspection_query(&missing);
         self.registry.mark_requested(&missing);
         let pending = self.front("NoData")?;
-        pending.go(RequestEvent::DescribedUnknown, Stage::Introspecting { rows: Vec::new(), statement });
+        pending
+            .go(RequestEvent::DescribedUnknown, Stage::Introspecting { rows: Vec::new(), statement, checked: false });
         let out = write_buffer.tail();
         if pending.answer.owed == 0 {
             frontend::query(out, "", &query);
         } else {
             // In the middle of a batch: Query would end its group, and commit what has been sent of it.
-            frontend::parse(out, "", &query, &[]);
-            frontend::bind_empty(out, "", "");
-            frontend::execute(out, "", 0);
-            frontend::flush(out);
+            ask_catalogue(out, &query);
         }
         Ok(())
+    }
+
+    /// Requests the composite types of the parameters of a request that is started, and whose statement is known: its
+    /// values have the names of attributes, which another session may have changed. There is no Sync before Bind: the
+    /// request may begin a transaction.
+    pub(super) fn check_attributes(&mut self, at: usize, known: Source, write_buffer: &mut WriteBuffer) {
+        let statement = known.statement().clone();
+        let query = types::introspection_query(&self.registry.unsure(&statement.parameters));
+        let pending = &mut self.queue[at];
+        let Work::Statement(preparation) = &mut pending.work else { return };
+        preparation.source = Some(known);
+        pending.go(RequestEvent::StartTypes, Stage::Introspecting { rows: Vec::new(), statement, checked: true });
+        ask_catalogue(write_buffer.tail(), &query);
     }
 
     /// The catalogue's rows for the types of the first request's statement have come; the request can continue.
@@ -135,6 +150,13 @@ impl<H: PgHandler> Machine<H> {
         }
         let Some(pending) = self.queue.first() else { return };
         match pending.stage() {
+            Stage::Introspecting { checked: true, .. } if has_changed => self.describe(0, write_buffer),
+            Stage::Introspecting { checked: true, .. } => {
+                let unsent = Unsent::Described(write_buffer.mark());
+                if let Some(pending) = self.queue.first_mut() {
+                    pending.go(RequestEvent::CatalogueRead, Stage::Bindable { unsent });
+                }
+            }
             Stage::Introspecting { statement, .. } => {
                 let statement = statement.clone();
                 self.plan(&statement, RequestEvent::CatalogueRead, write_buffer);
@@ -164,6 +186,7 @@ impl<H: PgHandler> Machine<H> {
             unjoinable: AtomicBool::new(false),
             sets_path: described.sets_path,
             sets_constants: described.sets_constants,
+            has_composites: described.parameters.iter().any(|oid| registry.has_composite(*oid)),
             columns: described.columns.as_ref().map(|c| Arc::new(Columns::plan(registry, c.fields.clone()))),
         });
         let Some(pending) = self.queue.first_mut() else { return };
@@ -187,7 +210,30 @@ impl<H: PgHandler> Machine<H> {
     }
 }
 
+/// Writes the query for types, without a Sync.
+fn ask_catalogue(out: &mut Vec<u8>, query: &str) {
+    frontend::parse(out, "", query, &[]);
+    frontend::bind_empty(out, "", "");
+    frontend::execute(out, "", 0);
+    frontend::flush(out);
+}
+
 impl<H: PgHandler> PendingRequest<H> {
+    /// Returns true if its values may fit a statement by the names of attributes: those of a batch, of which the first row
+    /// alone could be read now, and those that have such names.
+    pub(super) fn may_name_attributes(&mut self, cx: H::Context<'_>, statement: &Statement) -> bool {
+        if !statement.has_composites || self.answer.owed > 0 || !matches!(self.request, Request::Execute(_)) {
+            return false;
+        }
+        let is_batch = self.is_batch();
+        let Some(handler) = &mut self.slot.handler else { return false };
+        let params = handler.params(cx);
+        is_batch
+            || statement.encoders.iter().enumerate().any(|(i, encoder)| {
+                i < params.count() && params.get(i).is_ok_and(|value| encoder.names_attributes(&value))
+            })
+    }
+
     /// Returns true if this is the description of its portal; it then counts as received.
     pub(super) fn portal_is_described(&mut self) -> bool {
         match &mut self.work {

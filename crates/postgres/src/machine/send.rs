@@ -170,7 +170,8 @@ impl<H: PgHandler> Machine<H> {
             return false;
         }
         let (sql, _) = statement_of(&pending.request);
-        let known = self.statements.get(&(sql.as_ref(), pending.hints()) as &dyn Lookup).is_some();
+        let known = self.statements.get(&(sql.as_ref(), pending.hints()) as &dyn Lookup);
+        let known = known.is_some_and(|statement| !statement.has_composites);
         // Last, as it may look at all that is in flight.
         if (known && !is_batch) || self.group_is_open(at) {
             return false;
@@ -424,11 +425,17 @@ impl<H: PgHandler> Machine<H> {
         }
         let known = self.known(at, open, write_buffer);
         let pending = &mut self.queue[at];
-        if let (Some(known), Work::Statement(preparation)) = (known, &mut pending.work) {
+        if let Some(known) = known {
             if known.statement().sets_path {
                 self.changing = Some(pending.slot.id);
             }
-            preparation.source = Some(known);
+            if pending.may_name_attributes(cx, known.statement()) {
+                self.check_attributes(at, known, write_buffer);
+                return;
+            }
+            if let Work::Statement(preparation) = &mut pending.work {
+                preparation.source = Some(known);
+            }
             pending.go(RequestEvent::StartKnown, Stage::Bindable { unsent });
             self.bind_tail(cx, write_buffer);
             return;

@@ -36,6 +36,8 @@ pub(super) enum Stage {
         rows: Vec<CatalogueRow>,
         /// The statement that continues then.
         statement: Arc<Statement>,
+        /// It was known, and is described again if one of the types is another by now.
+        checked: bool,
     },
     Bindable {
         unsent: Unsent,
@@ -88,7 +90,7 @@ headrace_core::names! {
     pub enum RequestState {
         Queued = "nothing of it was sent",
         Describing = "Describe was sent; the reply is not complete yet",
-        Introspecting = "its statement is described, and unknown types were requested from the catalogue",
+        Introspecting = "its statement is known, and types of its parameters and columns were requested from the catalogue",
         Bindable = "its statement is known",
         Sending = "a batch whose rows are being sent",
         Answering = "a batch whose rows are all sent, and too many of them unanswered for its Sync",
@@ -109,6 +111,7 @@ headrace_core::names! {
     pub enum RequestEvent {
         StartWhole = "it is started, and is sent in one piece",
         StartKnown = "it is started, and its statement is known",
+        StartTypes = "it is started, its statement is known, and its values fit by the names of attributes: these are requested",
         StartDescribe = "it is started, or continues with a row of other types, or with columns that were altered: Describe is sent",
         StartCopy = "it is started, and may be a COPY that is fed",
         StartDescribeCopy = "it is started: the columns of its COPY are requested",
@@ -173,7 +176,8 @@ pub static TRANSITIONS: Transitions<RequestState, RequestEvent> = {
         rows: headrace_core::rows![
             (Queued, StartWhole, Sent),
             (Queued, StartKnown, Bindable),
-            (Queued | Sending | CheckingTable, StartDescribe, Describing),
+            (Queued, StartTypes, Introspecting),
+            (Queued | Sending | CheckingTable | Introspecting, StartDescribe, Describing),
             (Queued, StartCopy, Opening),
             (Queued, StartDescribeCopy, DescribingCopy),
             (Queued, StartLookUp, LookingUp),

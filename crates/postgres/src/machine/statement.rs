@@ -250,6 +250,8 @@ pub struct Statement {
     pub sets_path: bool,
     /// It may change a setting by which constants are read.
     pub sets_constants: bool,
+    /// A parameter is of a composite type, or has one in it.
+    pub(super) has_composites: bool,
 }
 
 impl Prepared for Statement {
@@ -300,6 +302,7 @@ impl Statement {
             unjoinable: AtomicBool::new(false),
             sets_path,
             sets_constants,
+            has_composites: false,
         }
     }
 

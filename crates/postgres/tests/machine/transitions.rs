@@ -55,6 +55,7 @@ fn every_row_of_the_table_is_taken() {
             refusals::an_error_right_after_a_description_binds_nothing,
             refusals::a_value_that_a_kept_statement_does_not_take_is_tried_on_a_fresh_one,
             types::a_statement_goes_on_when_its_types_are_known,
+            types::composite_types_of_the_parameters_of_a_known_statement_are_looked_up,
             types::a_statement_that_is_only_described_is_not_executed,
             types::in_the_middle_of_a_batch_types_are_requested_without_ending_its_group,
             types::an_error_at_the_query_for_types_ends_a_batch,

@@ -4,7 +4,7 @@ use crate::machine::session::*;
 use headrace_core::Session as _;
 use headrace_postgres::machine::{Execute, ParameterRows, Request};
 use headrace_postgres::messages::tag::backend;
-use headrace_testkit::Shared;
+use headrace_testkit::{Shared, TestValue};
 
 /// A composite type with an attribute that has no binary form here.
 const COMPOSITE: u32 = 99_999;
@@ -43,6 +43,43 @@ pub fn a_statement_goes_on_when_its_types_are_known() {
         ]);
         assert_eq!((received.get().lines(), received.get().end.as_deref()), (vec!["x".to_owned()], Some("done")));
     }
+}
+
+#[test]
+pub fn composite_types_of_the_parameters_of_a_known_statement_are_looked_up() {
+    let attribute = |name: &'static [u8]| data_row(&[Some(b"99999"), Some(b"c"), Some(b"c"), None, Some(name), None]);
+    let parsed = || [msg(backend::PARSE_COMPLETE, b""), msg(backend::BIND_COMPLETE, b"")].concat();
+    let stored = [msg(backend::BIND_COMPLETE, b""), completed("INSERT 0 1"), ready(b'I')];
+    let mut session = Conversation::start();
+    let batch = |session: &mut Conversation| {
+        session.execute("insert into t values ($1)", Some(vec![vec![TestValue::Null]]), vec![], true)
+    };
+    let described_and_looked_up = |session: &mut Conversation, name: &'static [u8]| {
+        session.feed_messages(&[described(&[COMPOSITE], &[])]);
+        assert_eq!(session.sent(), ["Query"]);
+        session.feed_messages(&[attribute(name), completed("SELECT 1"), ready(b'I')]);
+        assert_eq!(session.sent(), ["Bind", "Execute", "Sync"]);
+    };
+    batch(&mut session);
+    assert_eq!(session.sent(), ["Parse", "Describe", "Flush"]);
+    described_and_looked_up(&mut session, b"25 -1 a");
+    session.feed_messages(&stored);
+    // It may be a pooler's, to which the statement is prepared once more.
+    batch(&mut session);
+    assert_eq!(session.sent(), ["Parse", "Parse", "Bind", "Execute", "Flush"]);
+    session.feed_messages(&[msg(backend::PARSE_COMPLETE, b""), parsed(), attribute(b"25 -1 a"), completed("SELECT 1")]);
+    assert_eq!(session.sent(), ["Bind", "Execute", "Sync"]);
+    session.feed_messages(&stored);
+    // Another session has renamed the attribute.
+    let received = batch(&mut session);
+    session.sent();
+    session.feed_messages(&[server_process_queried()]);
+    assert_eq!(session.sent(), ["Close", "Parse", "Bind", "Execute", "Flush"]);
+    session.feed_messages(&[msg(backend::CLOSE_COMPLETE, b""), parsed(), attribute(b"25 -1 b"), completed("SELECT 1")]);
+    assert_eq!(session.sent(), ["Parse", "Describe", "Flush"]);
+    described_and_looked_up(&mut session, b"25 -1 b");
+    session.feed_messages(&stored);
+    assert_eq!(received.get().end.as_deref(), Some("done"));
 }
 
 #[test]

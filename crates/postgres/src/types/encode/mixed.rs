@@ -47,6 +47,40 @@ impl Encoder {
         }
     }
 
+    /// Returns true if a value fits by the names of attributes of a composite type: it is one of a kind that has names, or
+    /// contains such a value.
+    pub fn names_attributes<V: Value>(&self, value: &V) -> bool {
+        let any_item = |names: &dyn Fn(&V) -> bool| {
+            (0..value.len().unwrap_or(0)).any(|i| value.item(i).is_ok_and(|item| names(&item)))
+        };
+        match (&self.form, value.kind()) {
+            (Form::Composite(_), ValueKind::Json | ValueKind::Other) => true,
+            (Form::Composite(fields), ValueKind::List | ValueKind::Record) => {
+                fields.iter().enumerate().any(|(i, (name, field))| {
+                    field.has_composite() && value.field(i, name).is_ok_and(|part| field.names_attributes(&part))
+                })
+            }
+            (Form::Array(element, _), ValueKind::List | ValueKind::Record) if element.has_composite() => {
+                any_item(&|item| if item.kind() == ValueKind::List { self } else { element }.names_attributes(item))
+            }
+            (Form::Multirange(range), ValueKind::List | ValueKind::Multirange) if range.has_composite() => {
+                any_item(&|item| range.names_attributes(item))
+            }
+            (Form::Range(bound), ValueKind::Range) if bound.has_composite() => value.range().is_ok_and(|parts| {
+                [parts.lower, parts.upper].iter().flatten().any(|part| bound.names_attributes(part))
+            }),
+            _ => false,
+        }
+    }
+
+    fn has_composite(&self) -> bool {
+        match &self.form {
+            Form::Composite(_) => true,
+            Form::Array(inner, _) | Form::Range(inner) | Form::Multirange(inner) => inner.has_composite(),
+            Form::Scalar(_) | Form::Vector(_) | Form::AsText => false,
+        }
+    }
+
     fn holds_text_or_is<V: Value>(&self, value: &V) -> Option<bool> {
         if matches!(value.kind(), ValueKind::Text | ValueKind::Custom) { Some(true) } else { self.holds_text(value) }
     }
