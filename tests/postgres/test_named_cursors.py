@@ -179,6 +179,14 @@ def test_a_block_of_fewer_rows_than_one_is_not_fetched_backwards(url: str) -> No
         assert cursor.fetchall() == [(3,)]
 
 
+@pytest.mark.parametrize("itersize", [1, 2, 100])
+def test_a_row_that_is_none_does_not_end_an_iteration(connect: Connect, itersize: int) -> None:
+    with connect().cursor("nones", row_factory=headrace.rows.scalar_row) as cursor:
+        cursor.itersize = itersize
+        cursor.execute("VALUES (1), (NULL), (NULL), (4), (NULL)")
+        assert list(cursor) == [1, None, None, 4, None]
+
+
 @pytest.mark.parametrize("scrollable", [None, False])
 def test_a_cursor_that_reads_ahead_and_does_not_scroll_goes_forward(connect: Connect, scrollable: bool | None) -> None:
     conn = connect()

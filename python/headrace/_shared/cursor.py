@@ -343,8 +343,10 @@ class BlockingCursor(CursorBase[R]):
         return self
 
     def __next__(self) -> R:
+        # A row factory may make None of a row.
+        self._is_at_end = False
         row = self.fetchone()
-        if row is None and self._position >= len(self._rows or ()):
+        if row is None and self._is_at_end:
             raise StopIteration
         return row  # type: ignore[return-value]
 

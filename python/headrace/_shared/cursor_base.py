@@ -78,6 +78,8 @@ class CursorBase(Generic[R]):
     """Further results, the last one first. No list where there are none: the collector would look at each."""
     _rows: list[Any] | None = None
     _position: int = 0
+    _is_at_end: bool = False
+    """There was no row where one was looked for last: a row factory may make None of a row, too."""
     _make: Callable[[Any], Any] | None = None
     _keeps_rows: bool = True
     """False for a batch without ``returning``."""
@@ -201,6 +203,7 @@ class CursorBase(Generic[R]):
             rows = self._buffer()
         at = self._position
         if at >= len(rows):
+            self._is_at_end = True
             return None
         self._position = at + 1
         if self._make is None:

@@ -362,8 +362,10 @@ class LoopCursor(CursorBase[R]):
         return self
 
     async def __anext__(self) -> R:
+        # A row factory may make None of a row.
+        self._is_at_end = False
         row = await self.fetchone()
-        if row is None and self._position >= len(self._rows or ()):
+        if row is None and self._is_at_end:
             raise StopAsyncIteration
         return row  # type: ignore[return-value]
 
