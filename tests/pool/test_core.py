@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import pytest
@@ -52,6 +53,29 @@ def opened(now: float = 0.0, rng: float = 0.0, **options: Any) -> tuple[PoolCore
 def test_settings_that_make_no_sense_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(ProgrammingError, match=message):
         Settings(**options)
+
+
+def test_a_wait_makes_as_many_calls_whatever_is_lent() -> None:
+    """A pool under load has a wait for each query: a call for each connection that is lent was half of its cost."""
+
+    def calls(size: int) -> int:
+        core, _ = opened(min_size=size, max_size=size)
+        held = [core.checkout(0) for _ in range(size)]
+        made = 0
+
+        def count(_frame: object, event: str, _value: object) -> None:
+            nonlocal made
+            made += event == "call"
+
+        sys.setprofile(count)
+        try:
+            core.enqueue("w", 0)
+        finally:
+            sys.setprofile(None)
+        assert len(held) == size
+        return made
+
+    assert calls(2) == calls(20)
 
 
 N, T, E, A, U = Status.IDLE, Status.INTRANS, Status.INERROR, Status.ACTIVE, Status.UNKNOWN

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from headrace._shared.lease import is_dropped
+from headrace._shared.lease import dropped
 
 HAS_THE_LOCK = getattr(sys, "_is_gil_enabled", lambda: True)()
 
@@ -20,7 +20,7 @@ class Lent:
 def test_what_is_held_by_one_name_is_not_dropped() -> None:
     entry = SimpleNamespace(connection=object(), lent=Lent())
     held = entry.lent
-    assert not is_dropped(entry)
+    assert not dropped([entry])
     assert held is entry.lent
 
 
@@ -29,7 +29,7 @@ def test_what_nobody_holds_is_dropped() -> None:
     entry = SimpleNamespace(connection=object(), lent=Lent())
     held = entry.lent
     del held
-    assert is_dropped(entry)
+    assert dropped([entry]) == [entry]
 
 
 def test_what_is_held_by_a_frame_that_waits_is_not_dropped() -> None:
@@ -41,10 +41,10 @@ def test_what_is_held_by_a_frame_that_waits_is_not_dropped() -> None:
 
     waits = borrower(entry.lent)
     next(waits)
-    assert not is_dropped(entry)
+    assert not dropped([entry])
 
 
 def test_nothing_and_a_connection_itself_are_never_dropped() -> None:
     connection = Lent()
-    assert not is_dropped(SimpleNamespace(connection=connection, lent=None))
-    assert not is_dropped(SimpleNamespace(connection=connection, lent=connection))
+    assert not dropped([SimpleNamespace(connection=connection, lent=None)])
+    assert not dropped([SimpleNamespace(connection=connection, lent=connection)])

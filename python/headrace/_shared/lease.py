@@ -8,7 +8,7 @@ connection, stay with the pool. Rows are read as without a pool.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from types import SimpleNamespace
 from typing import Any, Final, NoReturn, Protocol, TypeVar
 
@@ -78,6 +78,9 @@ class _Lending(Protocol):
     lent: Any
 
 
+E = TypeVar("E", bound=_Lending)
+
+
 def _references(entry: Any) -> int:
     """How often is referred to what was lent. It is in no variable here: whether those count depends on the version of
     Python."""
@@ -86,14 +89,19 @@ def _references(entry: Any) -> int:
 
 # Of an entry's alone, and of the call that counts.
 _OWN_REFERENCES: Final = _references(SimpleNamespace(lent=object()))
+# Looked up once: on a Python without it an attribute that is missing took more than all the rest.
+_has_lock: Final[Callable[[], bool]] = getattr(sys, "_is_gil_enabled", lambda: True)
 
 
-def is_dropped(entry: _Lending) -> bool:
-    """Returns true if only the pool has what was lent for a connection. Without the interpreter's lock references
-    cannot be counted."""
-    if entry.lent is None or entry.lent is entry.connection or not getattr(sys, "_is_gil_enabled", lambda: True)():
-        return False
-    return _references(entry) <= _OWN_REFERENCES
+def dropped(entries: Iterable[E]) -> list[E]:
+    """Those of them for which only the pool has what was lent. Without the interpreter's lock references cannot be
+    counted. Every wait for a connection comes here with all that are lent: no call is made for one of them but that
+    which counts."""
+    if not _has_lock():
+        return []
+    count, own = sys.getrefcount, _OWN_REFERENCES
+    # None, where nothing is lent, has more of them than any object.
+    return [entry for entry in entries if count(entry.lent) <= own and entry.lent is not entry.connection]
 
 
 def end_lease(connection: object) -> None:

@@ -34,7 +34,7 @@ from typing import Any, Generic, get_args
 from .. import defaults
 from ..errors import PoolClosed, PoolTimeout, ProgrammingError, TooManyRequests
 from ..types import TransactionStatus
-from .lease import end_lease, is_dropped, lends
+from .lease import dropped, end_lease, lends
 from .modes import ResetMode
 from .pool_actions import Action, C, Connect, Discard, Fail, Hand, Sever, W
 from .pool_checks import copy_of_error, is_mistake
@@ -431,8 +431,8 @@ class PoolCore(Generic[C, W]):
     def _reclaim(self, now: float) -> None:
         """Closes connections whose borrowers have dropped them: by mistake, or because an interrupt came while they
         were lent or returned."""
-        for entry in list(self._lent.values()):
-            if entry.reset_by is None and is_dropped(entry):
+        for entry in dropped(self._lent.values()):
+            if entry.reset_by is None:
                 self._place(entry, now, "doubt")
 
     def _place(self, entry: _Entry[C], now: float, why: LostReason | None = None) -> None:
