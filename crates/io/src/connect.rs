@@ -5,7 +5,7 @@ use crate::limits::TICK;
 use crate::{Address, Link, TcpOptions, sys};
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
-use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive, Type};
+use socket2::{Domain, Protocol, SockAddr, Socket, TcpKeepalive};
 use std::time::{Duration, Instant};
 use std::{io, thread};
 
@@ -35,12 +35,11 @@ impl Connecting {
     pub fn new(address: &Address, options: &TcpOptions) -> io::Result<Self> {
         let (socket, address, tcp) = match address {
             Address::Tcp(address) => {
-                let socket = Socket::new(Domain::for_address(*address), Type::STREAM, Some(Protocol::TCP))?;
+                let socket = sys::nonblocking(Domain::for_address(*address), Some(Protocol::TCP))?;
                 (socket, SockAddr::from(*address), Some(options.clone()))
             }
-            Address::Unix(path) => (Socket::new(Domain::UNIX, Type::STREAM, None)?, SockAddr::unix(path)?, None),
+            Address::Unix(path) => (sys::nonblocking(Domain::UNIX, None)?, SockAddr::unix(path)?, None),
         };
-        socket.set_nonblocking(true)?;
         Ok(Self { address, tcp, stage: Stage::Asking(socket) })
     }
 

@@ -33,7 +33,7 @@ use headrace_connection::Buffers;
 use headrace_core::{CancelStatement, Fatal, FatalKind};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, recv, send};
+use rustix::net::{RecvFlags, SendFlags, recv, send};
 use socket2::Socket;
 use std::fmt;
 use std::io;
@@ -316,7 +316,7 @@ impl Link {
     pub fn farewell(&self, goodbye: &[u8]) {
         if !goodbye.is_empty() {
             // If the peer is gone already, no message has to be sent.
-            let _ = Transfer::write(&*self.socket, goodbye);
+            let _ = write(&self.socket, goodbye, sys::SEND_LAST);
         }
         let _ = self.socket.shutdown(std::net::Shutdown::Both);
     }
@@ -348,18 +348,22 @@ impl std::os::windows::io::AsSocket for Link {
 
 impl Transfer for Socket {
     fn write(&self, bytes: &[u8]) -> Result<usize, Fatal> {
-        loop {
-            match send(self, bytes, sys::SEND) {
-                Ok(n) => return Ok(n),
-                Err(Errno::AGAIN) => return Ok(0),
-                Err(Errno::INTR) => {}
-                Err(error) => return Err(lost(error)),
-            }
-        }
+        write(self, bytes, sys::SEND)
     }
 
     fn read(&self, into: &mut [u8]) -> Result<Option<usize>, Fatal> {
         read(self, into, sys::RECV_NOW)
+    }
+}
+
+fn write(socket: &Socket, bytes: &[u8], flags: SendFlags) -> Result<usize, Fatal> {
+    loop {
+        match send(socket, bytes, flags) {
+            Ok(n) => return Ok(n),
+            Err(Errno::AGAIN) => return Ok(0),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(lost(error)),
+        }
     }
 }
 

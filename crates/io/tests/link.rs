@@ -270,6 +270,13 @@ fn a_farewell_is_sent_and_does_not_wait() {
     let mut received = Vec::new();
     peer.read_to_end(&mut received).unwrap();
     assert_eq!(received, b"bye");
+    // Over TCP it leaves with the end, which comes at once, in one segment.
+    let (link, mut peer) = tcp_pair();
+    link.farewell(b"bye");
+    received.clear();
+    peer.read_to_end(&mut received).unwrap();
+    assert_eq!(received, b"bye");
+    drop(link);
     let (link, peer) = local_pair();
     let (sender, returned) = mpsc::channel();
     let farewell = thread::spawn(move || {

@@ -67,7 +67,9 @@ class Variables:
         """Those of them that are set, with their values, in the order of their names."""
         environ: Any = os.environ
         if self._keys is not None and environ is self._environ:
-            # Goes through the smaller of the two.
+            # Either goes through the smaller of the two.
+            if self._keys.keys().isdisjoint(environ._data.keys()):
+                return []
             found: Iterable[str] = [self._keys[key] for key in environ._data.keys() & self._keys.keys()]
         else:
             found = self._names.intersection(environ)

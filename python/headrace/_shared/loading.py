@@ -19,7 +19,8 @@ Dumper: TypeAlias = Callable[[Any], "bytes | str"]
 _RESULTS_KNOWN: Final = 128
 """Results of which it is kept which loaders their columns have."""
 
-_of_the_process: Final[dict[str, Any]] = {"json": (None, None), "loaders": {}, "dumpers": {}}
+_NO_FUNCTIONS: Final = (None, None)
+_of_the_process: Final[dict[str, Any]] = {"json": _NO_FUNCTIONS, "loaders": {}, "dumpers": {}}
 """What the connections have that are opened from now on, and have none of their own."""
 
 
@@ -75,9 +76,9 @@ def register_conversions(
     dumpers: Mapping[type, Dumper] | None,
 ) -> None:
     """Registers what a connection that was opened is given, and what the process has where that is None."""
-    functions = [default if own is None else own for own, default in zip(json, _of_the_process["json"], strict=True)]
-    if functions != [None, None]:
-        connection.register_json(*functions)
+    if json != _NO_FUNCTIONS or _of_the_process["json"] != _NO_FUNCTIONS:
+        both = zip(json, _of_the_process["json"], strict=True)
+        connection.register_json(*(default if own is None else own for own, default in both))
     if loaders := _of_the_process["loaders"] if loaders is None else loaders:
         connection.register_loaders(loaders)
     if dumpers := _of_the_process["dumpers"] if dumpers is None else dumpers:

@@ -6,7 +6,6 @@ asynchronous is awaited there, and is an error here.
 
 from __future__ import annotations
 
-import contextlib
 import inspect
 import socket
 import threading
@@ -159,9 +158,11 @@ def resolve(host: str, port: int, timeout: float | None) -> list[tuple[str, int]
 def is_address(host: str) -> bool:
     """Returns true if it is an address already, with nothing left to ask."""
     for family in (socket.AF_INET, socket.AF_INET6):
-        with contextlib.suppress(OSError, ValueError):
+        try:
             socket.inet_pton(family, host)
-            return True
+        except (OSError, ValueError):
+            continue
+        return True
     return False
 
 

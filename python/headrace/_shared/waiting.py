@@ -23,6 +23,7 @@ from ..rows import RowFactory
 from .connection_base import ConnectionBase
 from .core import Core, ExclusiveGuard, ExclusiveUse
 from .cursor import BlockingCursor
+from .drops import forget, when_dropped
 from .flows import Flow, PendingRequest
 from .lease import NO_CORE, RETURNED
 from .limits import (
@@ -47,8 +48,7 @@ class BlockingWaiting(ConnectionBase[R]):
     def __init__(self, core: Core, row_factory: RowFactory[R]) -> None:
         super().__init__(core, row_factory)
         self._strict_close = False
-        self._dropped = weakref.finalize(self, warn_dropped, weakref.ref(core.wire), core.where())
-        self._dropped.atexit = False
+        self._dropped = when_dropped(self, warn_dropped, weakref.ref(core.wire), core.where())
         self._left: tuple[int | None, float] | None = None
         self._ending: tuple[int, float] | None = None
 
@@ -400,6 +400,8 @@ class BlockingWaiting(ConnectionBase[R]):
         started = time.perf_counter_ns()
         self._core.note_close()
         self._core.wire.close()
+        if self._core is not NO_CORE:
+            forget(self._dropped)
         if self._core.timing:
             self._core.wire.count("close", time.perf_counter_ns() - started)
 

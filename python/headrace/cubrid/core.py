@@ -158,7 +158,8 @@ class CubridCore(Core):
         self.run, self.way = wire.run, self.begins
         self.options = options
         # A password stays where it was given.
-        self.wire_options: dict[str, Any] = {**wire_options, "password": None}
+        self.wire_options = wire_options
+        wire_options["password"] = None
         self.isolation_level: CubridIsolation | None = None
         self.lock_timeout: float | None = None
         self.charset = "utf8"

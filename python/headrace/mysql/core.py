@@ -104,7 +104,8 @@ class MySqlCore(TwoPhaseCore):
         super().__init__(wire, options.enable_timing, options.command_timeout)
         self.options = options
         # A password stays where it was given: see `cancel_request`.
-        self.wire_options: dict[str, Any] = {**wire_options, "password": None}
+        self.wire_options = wire_options
+        wire_options["password"] = None
         self.isolation_level: IsolationLevel | None = None
         self.read_only: bool | None = None
         self.forget_two_phase()

@@ -178,7 +178,7 @@ class ConnectOptions(ReusableOptions):
             "attributes": [
                 ("_pid", str(os.getpid())),
                 ("_client_host", _host_name()),
-                ("program_name", self.program_name or os.path.basename(sys.argv[0] or "python")),
+                ("program_name", self.program_name or _base_name(sys.argv[0] or "python")),
             ],
         }
 
@@ -333,6 +333,11 @@ def _of_files(options: list[Option]) -> list[tuple[str, str, str]]:
 @functools.cache
 def _host_name() -> str:
     return socket.gethostname()
+
+
+@functools.lru_cache(maxsize=1)
+def _base_name(path: str) -> str:
+    return os.path.basename(path)
 
 
 def _home(environ: Mapping[str, str]) -> Path | None:

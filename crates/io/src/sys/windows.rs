@@ -3,13 +3,16 @@
 //! `WSAPoll` reports a refused connection since Windows 10, version 2004.
 
 use rustix::net::{RecvFlags, SendFlags};
-use socket2::{Domain, Socket, Type};
+use socket2::{Domain, Protocol, Socket, Type};
 use std::io;
 use std::net::{Ipv4Addr, SocketAddrV4};
 use std::os::windows::io::AsRawSocket;
 
 /// Sends what the socket takes at once. There are no signals.
 pub(crate) const SEND: SendFlags = SendFlags::empty();
+
+/// Sends the last bytes of a connection, which is shut down next.
+pub(crate) const SEND_LAST: SendFlags = SEND;
 
 /// Receives what is there.
 pub(crate) const RECV_NOW: RecvFlags = RecvFlags::empty();
@@ -23,6 +26,13 @@ pub(crate) const GATHERS: bool = false;
 /// Prepares a connected socket for the calls of [`crate::Link`].
 pub(crate) fn prepare(socket: &Socket) -> io::Result<()> {
     socket.set_nonblocking(true)
+}
+
+/// A stream socket that does not block.
+pub(crate) fn nonblocking(domain: Domain, protocol: Option<Protocol>) -> io::Result<Socket> {
+    let socket = Socket::new(domain, Type::STREAM, protocol)?;
+    socket.set_nonblocking(true)?;
+    Ok(socket)
 }
 
 /// Two connected sockets of this process. Windows has no `socketpair`, so they meet over loopback TCP: a connection of

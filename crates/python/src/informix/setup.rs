@@ -13,7 +13,7 @@ use pyo3::types::PyDict;
 
 /// By the options that the Python side makes of a URL.
 pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, write_buffer: &mut WriteBuffer) -> PyResult<Prepared> {
-    let text = |name: &str| get::<String>(options, name);
+    let text = |name: &'static str| get::<String>(options, name);
     let tls = match text("tls")?.as_deref() {
         None | Some("no") => None,
         Some(_) => Some(tls_settings(py, options)?),

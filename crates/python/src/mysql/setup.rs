@@ -13,8 +13,8 @@ use pyo3::types::PyDict;
 
 /// By the options that the Python side makes of a URL.
 pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, _: &mut WriteBuffer) -> PyResult<Prepared> {
-    let text = |name: &str| get::<String>(options, name);
-    let flag = |name: &str| get::<bool>(options, name).map(Option::unwrap_or_default);
+    let text = |name: &'static str| get::<String>(options, name);
+    let flag = |name: &'static str| get::<bool>(options, name).map(Option::unwrap_or_default);
     let mode = choose(
         py,
         "tls",

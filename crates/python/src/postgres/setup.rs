@@ -9,7 +9,7 @@ use pyo3::types::PyDict;
 
 /// By the options that `headrace.postgres.attempts` makes of a conninfo.
 pub fn prepare(py: Python<'_>, options: &Bound<'_, PyDict>, write_buffer: &mut WriteBuffer) -> PyResult<Prepared> {
-    let text = |name: &str| get::<String>(options, name);
+    let text = |name: &'static str| get::<String>(options, name);
     let purpose = match get::<Vec<u8>>(options, "cancel")? {
         Some(message) => Purpose::Cancel(message),
         None => Purpose::Session,

@@ -12,9 +12,9 @@ use headrace_core::{Cancellation, Fatal, FatalKind, NextStep, TransactionStatus,
 use headrace_io::{Address, Connecting, Link, TcpOptions};
 use headrace_tls::{ClientCert, Roots, TlsConfig, Verify};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList};
+use pyo3::types::{PyDict, PyList, PyString};
 use std::cell::{Cell, RefCell};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -22,19 +22,29 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicIsize, AtomicU64, AtomicUsi
 use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::Duration;
 
+/// The name of an option as Python has it. Each is made once: to make and to hash those of a connection again was a
+/// fifteenth of the instructions of opening it.
+fn interned<'py>(py: Python<'py>, name: &'static str) -> Bound<'py, PyString> {
+    static NAMES: Mutex<BTreeMap<&'static str, Py<PyString>>> = Mutex::new(BTreeMap::new());
+    match NAMES.lock() {
+        Ok(mut names) => names.entry(name).or_insert_with(|| PyString::intern(py, name).unbind()).bind(py).clone(),
+        Err(_) => PyString::intern(py, name),
+    }
+}
+
 /// Reads an optional entry.
-pub(crate) fn get<'py, T>(options: &Bound<'py, PyDict>, name: &str) -> PyResult<Option<T>>
+pub(crate) fn get<'py, T>(options: &Bound<'py, PyDict>, name: &'static str) -> PyResult<Option<T>>
 where
     T: for<'a> FromPyObject<'a, 'py>,
     for<'a> <T as FromPyObject<'a, 'py>>::Error: Into<PyErr>,
 {
-    match options.get_item(name)? {
+    match options.get_item(interned(options.py(), name))? {
         Some(value) if !value.is_none() => value.extract().map(Some).map_err(Into::into),
         _ => Ok(None),
     }
 }
 
-fn seconds(options: &Bound<'_, PyDict>, name: &str) -> PyResult<Option<Duration>> {
+fn seconds(options: &Bound<'_, PyDict>, name: &'static str) -> PyResult<Option<Duration>> {
     Ok(get::<f64>(options, name)?.filter(|s| *s > 0.0).map(Duration::from_secs_f64))
 }
 
@@ -79,7 +89,7 @@ impl Wire {
         event_loop: Option<Py<PyAny>>,
         prepare: Prepare,
     ) -> PyResult<Self> {
-        let text = |name: &str| get::<String>(options, name);
+        let text = |name: &'static str| get::<String>(options, name);
         let address = match (get::<(String, u16)>(options, "tcp")?, text("unix")?) {
             (Some(place), _) => Some(tcp(py, &place)?),
             (None, Some(path)) => Some(Address::Unix(PathBuf::from(path))),
@@ -314,7 +324,7 @@ pub(crate) fn statements(options: &Bound<'_, PyDict>) -> PyResult<usize> {
 
 /// The TLS settings.
 pub(crate) fn tls_settings(py: Python<'_>, options: &Bound<'_, PyDict>) -> PyResult<TlsSettings> {
-    let path = |name: &str| get::<PathBuf>(options, name);
+    let path = |name: &'static str| get::<PathBuf>(options, name);
     let verify = choose(
         py,
         "verify",

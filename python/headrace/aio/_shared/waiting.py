@@ -19,6 +19,7 @@ from ... import defaults, errors
 from ..._native import Discarded, Wire
 from ..._shared.connection_base import ConnectionBase
 from ..._shared.core import Core, ExclusiveUse
+from ..._shared.drops import forget, when_dropped
 from ..._shared.flows import Flow, PendingRequest
 from ..._shared.lease import NO_CORE, RETURNED
 from ..._shared.limits import (
@@ -54,8 +55,7 @@ class LoopWaiting(ConnectionBase[R]):
         self._loop = asyncio.get_running_loop()
         # The loop holds the transport, and the transport the engine: nothing else would end the session. Not __del__:
         # a closed connection leaves nothing to run, in which an interrupt would be lost.
-        self._dropped = weakref.finalize(self, close_dropped, weakref.ref(core.wire), self._loop, core.where())
-        self._dropped.atexit = False
+        self._dropped = when_dropped(self, close_dropped, weakref.ref(core.wire), self._loop, core.where())
         self._leftovers = Leftovers()
         self._watch: Watch | None = core.watch
         """What ends a connection on which nothing comes or goes for too long."""
@@ -306,7 +306,7 @@ class LoopWaiting(ConnectionBase[R]):
         if self._core is NO_CORE:
             return
         started = time.perf_counter_ns()
-        self._dropped.detach()
+        forget(self._dropped)
         self._core.note_close()
         if asyncio.get_running_loop() is self._loop:
             self._end()

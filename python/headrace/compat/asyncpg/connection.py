@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from ... import errors
+from ..._shared.drops import forget
 from ..._shared.loading import NO_CONVERSIONS
 from ...aio.postgres import AsyncConnection
 from ...aio.postgres import connect as open_connection
@@ -261,7 +262,7 @@ class Connection(Listening, Copying):
         """Closes the connection at once."""
         driver = self._driver
         if not self.is_closed():
-            driver._dropped.detach()
+            forget(driver._dropped)
             driver._core.note_close()
             driver._end()
         self._closed()
