@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from sqlalchemy.dialects.mysql import TIME
 
 from .conftest import Engines
 
@@ -19,6 +21,15 @@ STREAMED = sa.Table(
     sa.Column("text", sa.String(200)),
 )
 QUERY = sa.select(STREAMED).order_by(STREAMED.c.id)
+
+
+SPANNED = sa.Table(
+    "spanned",
+    META,
+    sa.Column("id", sa.Integer, primary_key=True, autoincrement=False),
+    sa.Column("span", TIME(fsp=6)),
+)
+SPANS = [timedelta(hours=-5, microseconds=7), timedelta(), timedelta(hours=1), timedelta(hours=25, microseconds=1)]
 
 
 @pytest.fixture(autouse=True)
@@ -181,3 +192,26 @@ def test_what_is_decided_for_the_next_transaction_is_not_for_the_next_user(my: E
 
     assert one.connected(decide, begin=False) == one.connected(write)
     one.dispose()
+
+
+def test_a_span_is_found_in_a_column_of_times(my: Engines) -> None:
+    span, ids = SPANNED.c.span, sa.select(SPANNED.c.id).order_by(SPANNED.c.id)
+
+    def work(connection: sa.Connection) -> None:
+        for number, value in enumerate(SPANS):
+            connection.exec_driver_sql("INSERT INTO spanned VALUES (?, ?)", (number, value))
+
+        def found(*conditions: Any) -> list[int]:
+            return list(connection.scalars(ids.where(*conditions)))
+
+        for number, value in enumerate(SPANS):
+            before = list(range(number))
+            assert found(span == value) == found(sa.literal(value) == span) == [number]
+            assert found(span < value) == found(span.in_(SPANS[:number])) == before
+            assert found(span.not_in(SPANS[number:])) == before
+            assert found(span.between(value, value)) == [number]
+            assert found(sa.tuple_(SPANNED.c.id, span).in_([(number, value)])) == [number]
+            case = sa.case({value: 1}, value=span, else_=0)
+            assert sum(connection.scalars(sa.select(case).select_from(SPANNED))) == 1
+
+    my.connected(work)

@@ -28,6 +28,7 @@ from .._shared.loading import NO_CONVERSIONS
 from . import _asyncio
 from ._engines import Engines, unwrapped
 from ._scripts import execute
+from ._spans import SpanCompiler
 from ._two_phase import TwoPhase, TwoPhaseConnection
 from ._values import Zoneless, clock, day, is_aware, some_of_text
 
@@ -133,6 +134,7 @@ class MySQLDialect_headrace(TwoPhase, Engines, MySQLDialect):
     supports_server_side_cursors = True
     default_paramstyle = "qmark"
     execution_ctx_cls = _ExecutionContext
+    statement_compiler = SpanCompiler
 
     colspecs = util.update_copy(
         MySQLDialect.colspecs,
