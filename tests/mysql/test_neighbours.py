@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import re
+import socket
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -16,6 +17,7 @@ import headrace.mysql
 from balancing import Balances
 from headrace import errors
 from served import Served
+from waiting import until
 
 VERSION = "8.4.3"
 
@@ -112,3 +114,63 @@ def test_adbc_sends_a_kill_to_no_other_server(adbc_dbapi: Any, balanced: str, my
         cursor.execute("select 1")
         assert cursor.fetchall() == [(1,)]
     assert kills(mysql_served) == before
+
+
+class Stalls(Balances):
+    """Answers no more on a connection of a client that has sent something with this word, which is kept from the
+    server."""
+
+    def __init__(self, word: bytes, port: int) -> None:
+        super().__init__(port)
+        self.word = word
+        self.sent: list[bytes] = []
+        """What was sent on such connections."""
+
+    def serve(self, client: socket.socket) -> None:
+        server = self.connected(next(self.targets))
+        self.start(self._pass, server, client)
+        while block := client.recv(65536):
+            if self.sent or self.word in block:
+                self.sent.append(block)
+            else:
+                server.sendall(block)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("word", [b"performance_schema", b"KILL"], ids=["question", "kill"])
+def test_adbc_cancels_nothing_else_where_it_gets_no_answer(
+    adbc_dbapi: Any, mariadb_served: Served, word: bytes
+) -> None:
+    ended: list[Any] = []
+
+    def run(cursor: Any) -> None:
+        try:
+            cursor.execute("select sleep(12)")
+            ended.append(cursor.fetchall())
+        except adbc_dbapi.Error as error:
+            ended.append(str(error))
+
+    with Stalls(word, mariadb_served.server.port) as proxy:
+        url = mariadb_served.url("test").replace(str(mariadb_served.server.port), str(proxy.port))
+        with adbc_dbapi.connect(f"{url}?ssl_mode=DISABLED", autocommit=True) as conn, conn.cursor() as cursor:
+            running = threading.Thread(target=run, args=(cursor,))
+            running.start()
+            until(lambda: is_cancelled(adbc_dbapi, cursor))
+            running.join()
+            if word == b"KILL":
+                assert "a cancel request was sent that was not answered" in ended[0]
+                with pytest.raises(adbc_dbapi.Error, match="the connection is closed"):
+                    cursor.execute("select 1")
+            else:
+                assert ended == [[(0,)]]
+                # Its question was not answered, so nothing follows it.
+                assert not any(b"KILL" in block for block in proxy.sent)
+
+
+def is_cancelled(adbc_dbapi: Any, cursor: Any) -> bool:
+    """Cancels; returns true if something was under way."""
+    try:
+        cursor.adbc_cancel()
+    except adbc_dbapi.Error:
+        return False
+    return True

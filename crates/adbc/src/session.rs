@@ -223,15 +223,20 @@ impl<D: AdbcDatabase> Live<D> {
                     let reply = Reply::new(headrace_arrow::ArrowOptions::default(), Take::All);
                     let request = D::execute(sql.into(), Repeats::Once);
                     other.connection.machine.submit(request, Self::call(None, false, &reply));
-                    other.drive((), deadline, |_| reply.is_over())?;
-                    Ok::<_, Fatal>(matches!(reply.take(), Ok(Some(batch)) if batch.num_rows() > 0))
+                    match other.drive((), deadline, |_| reply.is_over())? {
+                        true => Ok(matches!(reply.take(), Ok(Some(batch)) if batch.num_rows() > 0)),
+                        false => Err(Fatal::new(FatalKind::NoAnswer, "the server did not answer in time")),
+                    }
                 };
                 let is_elsewhere = match statement.question(number) {
-                    Some(question) => ask(question)?,
+                    // Without an answer nothing was sent that cancels.
+                    Some(question) => {
+                        ask(question).map_err(|fatal| Fatal { kind: FatalKind::ConnectFailed, ..fatal })?
+                    }
                     None => false,
                 };
                 if !is_elsewhere {
-                    ask(statement.sql)?;
+                    ask(statement.sql).map_err(|fatal| Fatal { kind: FatalKind::NoAnswer, ..fatal })?;
                 }
                 other.close(());
                 Ok(Sent::Done)
@@ -244,7 +249,14 @@ impl<D: AdbcDatabase> Live<D> {
         let Some(client) = &mut self.client else { return true };
         client.connection.machine.pause();
         // A request that could not be sent leaves the statement running: it ends by itself.
-        let sent = self.send_cancel().unwrap_or(Sent::Done);
+        let (sent, is_doubtful) = match self.send_cancel() {
+            Ok(sent) => (sent, false),
+            Err(fatal) => (Sent::Done, fatal.kind == FatalKind::NoAnswer),
+        };
+        if is_doubtful && let Some(mut client) = self.client.take() {
+            client.connection.end((), &Fatal::new(FatalKind::NoAnswer, UNANSWERED_CANCEL));
+            return true;
+        }
         let Some(client) = &mut self.client else { return true };
         if sent == Sent::Done {
             client.connection.machine.cancel_sent();
@@ -253,6 +265,10 @@ impl<D: AdbcDatabase> Live<D> {
         sent == Sent::Done
     }
 }
+
+/// A request that is still on its way would cancel whatever statement runs when it comes.
+const UNANSWERED_CANCEL: &str = "the connection was closed: a cancel request was sent that was not answered, and could \
+                                 come late and cancel another statement";
 
 /// What became of a cancel request.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -305,6 +321,8 @@ impl<D: AdbcDatabase> BlockingSession for Live<D> {
                 reply.cancelled();
                 let pause = if self.try_stop() { CANCEL_AGAIN } else { headrace_io::limits::TICK };
                 next = Some(Instant::now() + pause);
+                // It may have ended the connection.
+                continue;
             }
             let client = self.client()?;
             let over = client.drive((), None, |_| until() || is_due(next));

@@ -46,8 +46,8 @@ impl<H: MyHandler> Machine<H> {
                 batch.go(BatchEvent::Undone, Phase::Repeat { chunk, next: 0, answered: 0, found: None });
             }
             // ER_WARNING_NOT_COMPLETE_ROLLBACK: the table has no transactions; or the savepoint is gone.
-            (ReplyKind::Undo, _) => {
-                batch.kept.is_final = true;
+            (ReplyKind::Undo, reply) => {
+                batch.kept.is_final |= !reply.is_err_and(|error| error.is_interruption());
                 batch.go(BatchEvent::NotUndone, Phase::Close);
             }
             (ReplyKind::Repeat, reply) => batch.repeat_reply(slot, reply),
@@ -58,9 +58,17 @@ impl<H: MyHandler> Machine<H> {
             (ReplyKind::Guard, Ok(_)) => batch.is_open = true,
             // The ROLLBACK of a batch that has failed, with ER_WARNING_NOT_COMPLETE_ROLLBACK.
             (ReplyKind::Release | ReplyKind::RollbackTo, Ok(done)) => batch.kept.is_final |= done.warnings > 0,
+            // `SET autocommit=1` comes after it, which commits.
+            (ReplyKind::Commit, Err(error)) if error.is_interruption() => {
+                slot.fail_row(Failure::Server { error: error.of_unknown_outcome(), row: None });
+            }
             (ReplyKind::Guard | ReplyKind::Commit, Err(error)) => {
                 batch.kept.is_committed |= !batch.is_open && batch.guard == Guard::Autocommit;
                 slot.fail_row(Failure::Server { error, row: None });
+            }
+            // What comes after it has released the savepoint.
+            (ReplyKind::RollbackTo, Err(error)) if error.is_interruption() => {
+                return Err(Fatal::end_failed(&error.message));
             }
             // The savepoint is gone with its transaction (a deadlock). The later rows ran in a new one, which has to be
             // rolled back too.

@@ -377,6 +377,9 @@ impl<H: MyHandler> Machine<H> {
             (Guard::Autocommit, _) => {
                 let (sql, kind) = if undo { (ROLLBACK, ReplyKind::Release) } else { (COMMIT, ReplyKind::Commit) };
                 self.own_query(&self.session.end(sql), kind, write_buffer);
+                if undo && self.session.mariadb {
+                    self.own_query(&self.session.end(sql), ReplyKind::SecondRollback, write_buffer);
+                }
                 self.own_query("SET autocommit=1", ReplyKind::Restore, write_buffer);
             }
             (Guard::Savepoint, true) => {

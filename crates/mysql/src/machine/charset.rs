@@ -21,7 +21,7 @@ use super::{Machine, MyHandler};
 use crate::packets::capabilities::Capabilities;
 use crate::packets::reply::StateChange;
 use crate::sql::{verb, words};
-use headrace_core::{Fatal, FatalKind, WriteBuffer};
+use headrace_core::{Fatal, FatalKind, IN_DOUBT, WriteBuffer};
 
 const CLIENT: &str = "character_set_client";
 const RESULTS: &str = "character_set_results";
@@ -159,8 +159,9 @@ impl<H: MyHandler> Machine<H> {
     /// The error where the driver's own statement about the character sets has failed.
     pub(super) fn charsets_refused(kind: ReplyKind, message: &str) -> Option<Fatal> {
         match kind {
+            // The statement after it is in flight, and autocommit may be as it was.
             ReplyKind::Setup | ReplyKind::Charset => {
-                Some(Fatal::peer(format!("the server refused SET NAMES utf8mb4: {message}")))
+                Some(Fatal::peer(format!("the server refused SET NAMES utf8mb4: {message}; {IN_DOUBT}")))
             }
             ReplyKind::Ask => Some(changed("another one")),
             _ => None,

@@ -11,6 +11,7 @@ mod binding;
 mod block;
 mod charset;
 mod chunk;
+mod interrupted;
 mod neighbours;
 mod pending;
 mod receive;

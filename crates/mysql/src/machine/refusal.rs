@@ -117,9 +117,16 @@ impl<H: MyHandler> Machine<H> {
         let id = self.front()?.slot.id;
         let cursor_open = self.cursors.contains_key(&id);
         let pending = self.front()?;
-        if goodbye.is_none() && pending.slot.handler.is_none() && pending.request.is_end_refused_by(&error) {
-            // Nobody is told. The next end would find no transaction, or one with what was to be undone, and succeed.
-            return Err(Fatal::end_failed(&error.message));
+        if goodbye.is_none() && pending.request.is_end_refused_by(&error) {
+            if pending.slot.handler.is_none() {
+                // Nobody is told. The next end would find no transaction, or one with what was to be undone, and succeed.
+                return Err(Fatal::end_failed(&error.message));
+            }
+            if error.is_interruption()
+                && let Some(interrupted) = pending.request.interrupted_end()
+            {
+                return self.end_again(cx, interrupted, error);
+            }
         }
         let cursor = matches!(&pending.request, Request::Execute(execute) if execute.cursor.is_some());
         match kind {
@@ -188,7 +195,11 @@ impl<H: MyHandler> Machine<H> {
         match kind {
             // Without it the next statements would be committed one by one.
             ReplyKind::AutocommitOff | ReplyKind::HoldBlock => {
-                Some(Fatal::peer(format!("the server did not turn autocommit off: {message}")))
+                Some(Fatal::peer(format!("the server did not turn autocommit off: {message}; {IN_DOUBT}")))
+            }
+            // What comes after it has committed what was to be undone.
+            ReplyKind::SecondRollback => {
+                Some(Fatal::peer(format!("the server did not roll back: {message}; {IN_DOUBT}")))
             }
             // What it comes after may be committed.
             ReplyKind::Restore => Some(Fatal::peer(format!(
@@ -254,7 +265,7 @@ impl<H: MyHandler> Machine<H> {
     ///
     /// A fetch may be in flight after it, whose error comes next: then it is run again after that, or ends with this error
     /// if a later request was started in the meantime.
-    fn retry(&mut self, cx: H::Context<'_>, error: ServerError) -> Result<(), Fatal> {
+    pub(super) fn retry(&mut self, cx: H::Context<'_>, error: ServerError) -> Result<(), Fatal> {
         let pending = self.front()?;
         if pending.replies_due > 1 {
             pending.begins_again = true;

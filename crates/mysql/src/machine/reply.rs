@@ -60,6 +60,9 @@ pub(super) enum ReplyKind {
     Release,
     /// ROLLBACK TO SAVEPOINT of a batch.
     RollbackTo,
+    /// The second ROLLBACK before `SET autocommit=1`, which would commit what the first has left: see
+    /// [`super::interrupted`].
+    SecondRollback,
     /// `SET autocommit=1` after a batch or a block.
     Restore,
     /// `SET autocommit=0` before a request, as the program asked for: see [`Machine::commit_manually`].

@@ -30,7 +30,7 @@ pub enum Guarding {
 
 /// Notes are warnings to the server, but they are not about rows that were changed to fit.
 const NO_NOTES: &str = "SET @headrace_notes = @@sql_notes, sql_notes = 0";
-const NOTES: &str = "SET sql_notes = @headrace_notes";
+pub(super) const NOTES: &str = "SET sql_notes = @headrace_notes";
 
 /// The savepoint of a load inside a transaction.
 const SAVEPOINT: &str = "headrace_load";

@@ -10,7 +10,7 @@ use super::session::SessionState;
 use super::stage::{RequestEvent, RequestState};
 use super::statement::{Statement, are_numbers_of_rows};
 use super::table::Together;
-use super::verb::COMMIT;
+use super::verb::{COMMIT, ROLLBACK};
 use super::wire::Wire;
 use super::{LastPrepared, Machine, MyHandler, Phase};
 use crate::errors::numbers::STMT_HAS_NO_OPEN_CURSOR;
@@ -20,7 +20,9 @@ use crate::packets::reply::ServerError;
 use crate::sql::{Scan, limits};
 use crate::types::{Destination, Lists, encode_param, encode_param_for_mysql, splice_literal};
 use headrace_core::verb::Effect;
-use headrace_core::{Mismatch, Parameters, Pending as _, Reported, ResponseHandler, WriteBuffer, transaction};
+use headrace_core::{
+    Mismatch, Parameters, Pending as _, Reported, ResponseHandler, WhenLost, WriteBuffer, transaction,
+};
 use std::sync::Arc;
 
 impl<H: MyHandler> Machine<H> {
@@ -120,7 +122,8 @@ impl<H: MyHandler> Machine<H> {
         if !matches!(pending.request, Request::Execute(_) | Request::Prepare { .. }) {
             pending.go(RequestEvent::StartWhole, Stage::Sent);
         }
-        let ends_block = pending.when_lost().is_end();
+        let when_lost = pending.when_lost();
+        let (ends_block, undoes) = (when_lost.is_end(), when_lost == WhenLost::RollsBack);
         let table_changes = pending.facts.changes.tables;
         self.tables_change(table_changes);
         match self.queue[at].request.clone() {
@@ -175,6 +178,9 @@ impl<H: MyHandler> Machine<H> {
             }
         }
         if ends_block && self.autocommit.take_off_in_block() {
+            if undoes && self.session.mariadb {
+                self.own_query(&self.session.end(ROLLBACK), ReplyKind::SecondRollback, write_buffer);
+            }
             self.own_query("SET autocommit=1", ReplyKind::Restore, write_buffer);
         }
     }
@@ -473,7 +479,8 @@ fn write_text<H: MyHandler>(
     let scan = statement.scan(session.modes());
     if params.count() > 0 && scan.uncertain {
         return Err(Mismatch::wrong_type(
-            "parameters cannot be put into the text of a statement with comments that are executed",
+            "parameters cannot be put into this text: it has a comment that is executed, a string without end, or several \
+             statements of which one may change what a backslash or a double quote is (sql_mode)",
         )
         .into());
     }

@@ -112,8 +112,8 @@ pub struct Scan {
     pub constructed: bool,
     /// The number of times that it names user variables (`@a`).
     pub variables: usize,
-    /// The counts may differ from the server's: there is a comment that some versions execute (`/*! ... */`), or a
-    /// string or comment without end.
+    /// The counts may differ from the server's: there is a comment that some versions execute (`/*! ... */`), a
+    /// string or comment without end, or a statement that may change where the strings of a later one end.
     pub uncertain: bool,
 }
 
@@ -132,6 +132,7 @@ impl Scan {
         let mut after_at = 0;
         let mut opened = false;
         let mut constructs = false;
+        let mut names_modes = false;
         let mut bare = Bare::default();
         for token in lexer.by_ref() {
             bare.token(&token);
@@ -139,6 +140,7 @@ impl Scan {
             let ats = std::mem::take(&mut after_at);
             scan.variables += usize::from(ats == 1 && token.is_name());
             let in_parentheses = std::mem::take(&mut opened);
+            names_modes |= token.is_name() && token.text.trim_matches('`').eq_ignore_ascii_case("sql_mode");
             if ended {
                 scan.several = true;
             }
@@ -170,7 +172,7 @@ impl Scan {
                 _ => {}
             }
         }
-        scan.uncertain = lexer.is_uncertain();
+        scan.uncertain = lexer.is_uncertain() || scan.several && names_modes && sql.contains(['\\', '"']);
         scan.bulk = match scan.verb.as_str() {
             "insert" | "replace" => spelt_out && bare.is_so(),
             "update" | "delete" => !bare.looks_back(),
@@ -217,6 +219,20 @@ mod tests {
         }
         assert!(is_several(r"select 'a\'; select 2", Modes { no_backslash_escapes: true, ..Modes::default() }));
         assert!(!is_several(r"select 'a\'; select 2'", Modes::default()));
+    }
+
+    #[test]
+    fn after_a_mode_was_set_in_the_same_text_no_string_with_a_backslash_is_certain() {
+        for (sql, expected) in [
+            (r"set sql_mode = ''; select 'it\'s ?', 'it\'s'", true),
+            (r"select @@session.`SQL_MODE`; select 'a\\', ?", true),
+            ("set sql_mode = 'ansi'; select \"a\", ?", true),
+            ("set sql_mode = ''; select 'a', ?", false),
+            (r"set @a = 'sql_mode'; select '\\', ?", false),
+            (r"select @@sql_mode, 'a\\', ?", false),
+        ] {
+            assert_eq!(Scan::new(sql, Modes::default()).uncertain, expected, "{sql}");
+        }
     }
 
     #[test]

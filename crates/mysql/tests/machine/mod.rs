@@ -5,6 +5,7 @@ mod cancelling;
 mod charsets;
 mod conversations;
 mod ended;
+mod interrupted;
 mod replay;
 mod stages;
 mod transitions;

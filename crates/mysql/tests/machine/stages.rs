@@ -345,10 +345,12 @@ pub fn rows_are_sent_without_a_savepoint_that_the_engine_does_not_have() {
         let mut session = session(bulk);
         let received = session.batch("insert into t values (?)", BatchStrategy::Auto, true, values());
         let last = if failed { reply(&[DUPLICATE]) } else { ok() };
-        let rollback = if failed { reply(&[WARNED]) } else { ok() };
+        let mut end_of_guard = if failed { vec![reply(&[WARNED]), ok()] } else { vec![ok()] };
+        end_of_guard.push(ok());
         // The second savepoint is in flight when the first one is refused.
         let none = || reply(&[NO_SAVEPOINT]);
-        answer(&mut session, vec![ok(), prepared(1), ok(), ok(), none(), ok(), none(), ok(), last, rollback, ok()]);
+        let replies = vec![ok(), prepared(1), ok(), ok(), none(), ok(), none(), ok(), last];
+        answer(&mut session, [replies, end_of_guard].concat());
         assert_eq!(end(&received), if failed { "server 1062 at row 3" } else { "done" });
         let sent = session.peer.sent();
         assert_eq!(sent.count(&["COM_STMT_BULK_EXECUTE 1"]), 4);
@@ -369,7 +371,8 @@ pub fn rows_go_together_into_a_lenient_table_while_the_mode_is_strict_for_it() {
             let last = if failed { vec![reply(&[DUPLICATE]), reply(&[WARNED])] } else { vec![ok()] };
             let modes = usize::from(is_strict);
             let begun = vec![ok(); 1 + modes];
-            let replies = [vec![answered.clone(), prepared(1)], begun, last, vec![ok(); 2 + modes]].concat();
+            let ended = vec![ok(); 2 + modes + usize::from(failed)];
+            let replies = [vec![answered.clone(), prepared(1)], begun, last, ended].concat();
             let (mut session, received) = bulk(replies);
             assert_eq!(end(&received), if failed { "server 1062" } else { "done" });
             let sent = session.peer.sent();
@@ -388,7 +391,7 @@ const WARNED: &[u8] = &[0, 0, 0, 2, 0, 1, 0];
 #[test]
 pub fn rows_that_cannot_be_undone_are_not_sent_again() {
     let ok = || reply(&[OK]);
-    let replies = vec![ok(), prepared(1), ok(), reply(&[DUPLICATE]), reply(&[WARNED]), ok(), ok()];
+    let replies = vec![ok(), prepared(1), ok(), reply(&[DUPLICATE]), reply(&[WARNED]), ok(), ok(), ok()];
     let (mut session, received) = bulk(replies);
     assert_eq!(end(&received), "server 1062", "which row it is is not known");
     assert_eq!(session.peer.sent().count(&["COM_STMT_BULK_EXECUTE 1"]), 1);
