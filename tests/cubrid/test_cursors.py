@@ -37,6 +37,8 @@ def test_rows_are_fetched_in_any_order(conn: Any, numbers: str) -> None:
         assert cursor.fetchone()[0] == 14
         cursor.scroll(998, mode="absolute")
         assert [row[0] for row in cursor.fetchall()] == [998, 999]
+        cursor.scroll(0)
+        assert cursor.fetchone() is None
         with pytest.raises(IndexError):
             cursor.scroll(1001, mode="absolute")
         cursor.scroll(0, mode="absolute")

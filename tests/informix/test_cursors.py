@@ -146,6 +146,15 @@ def test_scroll_cursor_goes_everywhere(conn: Connection, numbers: str) -> None:
     conn.ping()
 
 
+def test_scroll_from_after_the_last_row(conn: Connection, numbers: str) -> None:
+    with conn.cursor("s3", scrollable=True) as cursor:
+        for back, row in (0, None), (-1, None), (-2, (10,)), (-10, (2,)), (-11, (1,)):
+            cursor.execute(f"select a from {numbers} where a <= 10 order by a")
+            assert len(cursor.fetchall()) == 10
+            cursor.scroll(back)
+            assert cursor.fetchone() == row
+
+
 def test_scroll_cursor_of_an_empty_result(conn: Connection, numbers: str) -> None:
     with conn.cursor("s2", scrollable=True) as cursor:
         cursor.execute(f"select a from {numbers} where a < 0")

@@ -141,6 +141,8 @@ class Declared(ServerCursorBase):
         if mode not in ("relative", "absolute"):
             raise ProgrammingError(f"scroll mode {mode!r} is neither 'relative' nor 'absolute'")
         value = checked_whole(value, "the number of rows")
+        if mode == "relative" and value == 0:
+            return
         target = self.current + value if mode == "relative" else value
         if not 0 <= target <= self._total:
             raise IndexError("scroll leaves the result")

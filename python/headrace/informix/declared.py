@@ -147,7 +147,9 @@ class Declared(ServerCursorBase):
         if not self.scrollable:
             raise NotSupportedError("the cursor is not scrollable: open it with cursor(name, scrollable=True)")
         value = checked_whole(value, "the number of rows")
-        target = self._next - 1 + value if mode == "relative" else value
+        if mode == "relative" and value == 0:
+            return
+        target = self.current + value if mode == "relative" else value
         if target < 0:
             raise IndexError("scroll leaves the result")
         if target > 0:
