@@ -16,7 +16,7 @@ import pytest
 import headrace.aio.informix
 import headrace.informix
 from headrace import errors
-from headrace.testing import InformixServer
+from headrace.testing import InformixServer, informix
 
 
 def test_a_long_change_that_is_broken_off_takes_its_transaction_with_it(ifx: InformixServer, table: str) -> None:
@@ -38,6 +38,24 @@ def test_a_long_change_that_is_broken_off_takes_its_transaction_with_it(ifx: Inf
         assert conn.fetchval(f"select count(*) from {table} where a < 0") == 0
         assert conn.fetchval(f"select count(*) from {table}") == 3000
         conn.execute(change)
+
+
+def test_a_long_change_that_is_broken_off_in_mode_ansi_leaves_no_transaction() -> None:
+    with (
+        informix(mode="ansi") as server,
+        headrace.informix.connect(**server.parameters(), autocommit=True) as conn,
+    ):
+        conn.execute("create table t (a int)")
+        conn.executemany("insert into t values (?)", [(n,) for n in range(3000)])
+        for _ in range(2):
+            with pytest.raises(TimeoutError):
+                conn.execute(
+                    "update t set a = (select count(*) from t x, t y where x.a + y.a = t.a)",
+                    timeout=0.2,
+                )
+            conn.execute("insert into t values (-1)")
+        with headrace.informix.connect(**server.parameters()) as other:
+            assert other.fetchval("select count(*) from t where a < 0") == 2
 
 
 def test_a_cancelled_query_leaves_the_transaction_as_it_was(ifx: InformixServer, table: str) -> None:

@@ -8,8 +8,8 @@ use super::stage::{Executed, RequestEvent};
 use super::statement::Statement;
 use super::{IfxHandler, Logging, Machine};
 use crate::limits as own;
-use crate::messages::kind;
 use crate::messages::server::{self, Description, Message, ServerError};
+use crate::messages::{client, kind};
 use headrace_core::protocol::Summary;
 use headrace_core::transaction::Event as Report;
 use headrace_core::{Fatal, FatalKind, IN_DOUBT, ReadBuffer, Requests, Sent, WriteBuffer};
@@ -218,6 +218,9 @@ impl<H: IfxHandler> Machine<H> {
         if let Expect::Begin | Expect::Commit | Expect::AutoCommit | Expect::Rollback | Expect::Undo = group.expect {
             self.transaction_answered(group, &reply)?;
         }
+        if group.expect == Expect::AutoCommit && reply.error.is_some() {
+            self.leave_transaction(write_buffer);
+        }
         let open = self.transaction.is_open();
         let Some(pending) = self.pending(group.request_id) else { return Ok(()) };
         pending.groups -= 1;
@@ -273,6 +276,16 @@ impl<H: IfxHandler> Machine<H> {
         }
         self.settle(cx, write_buffer);
         Ok(())
+    }
+
+    /// The COMMIT of a statement in autocommit has failed in MODE ANSI. Its transaction is rolled back, before anything
+    /// else is sent: the server may execute nothing more in it.
+    fn leave_transaction(&mut self, write_buffer: &mut WriteBuffer) {
+        if self.groups.iter().all(|group| group.request_id == 0) {
+            client::rollback(write_buffer.tail());
+            client::eot(write_buffer.tail());
+            self.groups.push_back(Group { request_id: 0, expect: Expect::CleanUp });
+        }
     }
 
     /// The beginning or the end of a transaction, of a batch or of a savepoint is answered, or a round trip.
