@@ -35,6 +35,8 @@ pub struct PendingRequest<H: ResponseHandler> {
     pub(super) in_block: bool,
     /// What a statement outside of a block has left open is being ended.
     pub(super) is_settling: bool,
+    /// The server commits with its execution.
+    pub(super) commits_itself: bool,
     /// The number of replies that are still to come.
     pub(super) replies_due: usize,
     /// A reply to it has come.
@@ -66,6 +68,7 @@ impl<H: CasHandler> PendingRequest<H> {
             is_reexecuted: false,
             in_block: false,
             is_settling: false,
+            commits_itself: false,
             replies_due: 0,
             is_answered: false,
             is_executed: false,

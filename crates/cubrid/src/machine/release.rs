@@ -1,17 +1,20 @@
 //! What becomes of a session whose CAS the broker has given to another client.
 //!
 //! The session is connected again, with its identification, by which the new CAS finds its variables. A CAS that was
-//! released has read none of the requests that were in flight. One that has crashed may have executed a statement, and
-//! looks the same to the client. The statement is therefore sent again only if the broker connects the session with the
-//! same process, which has not crashed then; otherwise the connection ends, as it is unknown whether the statement was
-//! executed. Requests that change nothing are sent again in any case, and so is the first statement of a transaction block
-//! whose COMMIT was not in flight: nothing of that was committed.
+//! released has read none of the requests that were in flight. One that has crashed may have executed a statement, and so
+//! may one whose connection was cut by the network: it notices that no earlier than at its next reply, and keeps the session
+//! if the broker gives it away before. All of them look the same to the client. A statement that may have written something
+//! therefore ends the connection, as it is unknown whether it was executed. Requests that change nothing are sent again, and
+//! so is what was not committed, such as the first statement of a transaction block whose COMMIT was not in flight. In a
+//! session that was resumed before, statements outside of a block are therefore committed by a request of its own, before
+//! which the broker gives nothing away.
 
 use super::pending::{PendingRequest, Stage};
 use super::request::Request;
 use super::stage::{RequestEvent, RequestState};
 use super::startup::{Purpose, Startup};
 use super::{CasHandler, Loss, Machine, Phase, SessionOptions};
+use crate::lexer;
 use crate::limits::{RESUMES, SERVER_KEY_BYTES, SESSION_MISSES};
 use crate::messages::CasInfo;
 use crate::messages::login::{Connected, SessionId};
@@ -24,8 +27,6 @@ use headrace_core::{Fatal, FatalKind, Requests, Verb, WriteBuffer};
 pub(super) struct Resuming {
     /// It is the same session.
     session: SessionId,
-    /// It is the same process, as a statement was in flight that must not be executed twice.
-    process_id: Option<i32>,
     /// How often it was lost again before it was resumed.
     attempts: usize,
     /// How many processes did not find it.
@@ -50,8 +51,10 @@ impl<H: CasHandler> Machine<H> {
         if self.loss_at(reason) != Some(Loss::Released) || !is_kept {
             return false;
         }
-        let Some(Connected { session, process_id, .. }) = self.connected else { return false };
-        let has_executed = self.may_have_executed();
+        let Some(Connected { session, .. }) = self.connected else { return false };
+        if self.may_have_written() {
+            return false;
+        }
         if let Some(first) = self.queue.in_flight().next() {
             // Whether they are in a block is as it was before they were sent: one of them may have been its end.
             self.transaction.on(if first.in_block { Report::Declare } else { Report::Ended });
@@ -78,16 +81,15 @@ impl<H: CasHandler> Machine<H> {
         self.cursors.clear();
         self.open_results.clear();
         self.is_last_page_due = false;
-        let process_id = has_executed.then_some(process_id);
-        self.resuming = Some(Resuming { session, process_id, attempts: 0, misses: 0, is_next_due: false });
+        self.resuming = Some(Resuming { session, attempts: 0, misses: 0, is_next_due: false });
         self.phase = Phase::Released;
         true
     }
 
     /// Returns true if a request is in flight that may have changed something, and would a second time.
-    fn may_have_executed(&self) -> bool {
+    fn may_have_written(&self) -> bool {
         let commits = self.commits();
-        self.queue.in_flight().any(|pending| pending.may_have_executed(commits))
+        self.queue.in_flight().any(|pending| pending.may_have_executed(commits) && pending.may_write())
     }
 
     fn commits(&self) -> bool {
@@ -97,7 +99,7 @@ impl<H: CasHandler> Machine<H> {
     /// The session is of no use after an error.
     pub(super) fn session_ended(&mut self, error: ServerError) -> Fatal {
         let reason = Fatal::new(FatalKind::SessionEnded, format!("the server ended the session: {error}"));
-        let is_unknown = self.may_have_executed() || self.commits();
+        let is_unknown = self.may_have_written() || self.commits();
         self.closing_error = Some(if is_unknown { error.of_unknown_outcome() } else { error });
         reason
     }
@@ -106,15 +108,11 @@ impl<H: CasHandler> Machine<H> {
     /// broker may give the CAS away as it may between any others. Returns true if the session can be resumed.
     fn released_again(&mut self, reason: &Fatal) -> bool {
         let Phase::Startup(startup) = &self.phase else { return false };
-        let (Some(connected), Some(resuming)) = (startup.following(), &mut self.resuming) else { return false };
+        let (Some(_), Some(resuming)) = (startup.following(), &mut self.resuming) else { return false };
         if reason.kind != FatalKind::ConnectionLost || self.keeps_cas || resuming.attempts >= RESUMES {
             return false;
         }
         resuming.attempts += 1;
-        if resuming.process_id == Some(connected.process_id) {
-            // The process was still there, so it has not executed what was in flight.
-            resuming.process_id = None;
-        }
         self.phase = Phase::Released;
         true
     }
@@ -136,29 +134,20 @@ impl<H: CasHandler> Machine<H> {
     /// From then on it is connected with the right database, and the next one may be, too.
     pub(super) fn check_resumed(&mut self, connected: &Connected) -> Result<(), Fatal> {
         let Some(mut resuming) = self.resuming.take() else { return Ok(()) };
-        let Resuming { session, process_id, .. } = resuming;
+        let session = resuming.session;
         let is_same_server = session[..SERVER_KEY_BYTES] == connected.session[..SERVER_KEY_BYTES];
         if session != connected.session && is_same_server && resuming.misses < SESSION_MISSES {
             resuming.misses += 1;
             resuming.is_next_due = true;
-            // A process that is still there has not executed what was in flight.
-            resuming.process_id = process_id.filter(|process_id| *process_id != connected.process_id);
             self.resuming = Some(resuming);
             return Err(Fatal::new(FatalKind::ConnectionLost, "the process does not know the session"));
         }
         self.resumed += 1;
-        let reason = if session != connected.session && process_id.is_some() {
-            "the server has ended the session while its connection was lost, and it is unknown whether the statement that \
-             was in flight was executed"
-        } else if session != connected.session {
-            "the server has ended the session while its connection was lost"
-        } else if process_id.is_some_and(|process_id| process_id != connected.process_id) {
-            "the connection was lost, and it is unknown whether the statement that was in flight was executed: the \
-             broker has given its process to another client before, or the process has crashed during it"
-        } else {
-            return Ok(());
-        };
-        Err(Fatal::new(FatalKind::ConnectionLost, reason))
+        if session != connected.session {
+            let reason = "the server has ended the session while its connection was lost";
+            return Err(Fatal::new(FatalKind::ConnectionLost, reason));
+        }
+        Ok(())
     }
 
     /// Remembers a parameter that is one of the CAS.
@@ -169,14 +158,27 @@ impl<H: CasHandler> Machine<H> {
 }
 
 impl<H: CasHandler> PendingRequest<H> {
-    /// Returns true if it was sent, and would change something a second time. In a block it would not, unless a COMMIT was
-    /// in flight after it: the server rolls back what it has done with the connection on which it was sent.
+    /// Returns true if it was sent, and may have been committed, by itself or by what was sent after it: it would change
+    /// something a second time. What was not committed the server rolls back with the connection on which it was sent.
     fn may_have_executed(&self, commits: bool) -> bool {
+        let is_committed = match &self.request {
+            _ if self.in_block => commits,
+            // Its COMMIT is sent when all rows are answered.
+            _ if self.is_batch() => self.state() == RequestState::Sent,
+            Request::Execute(_) | Request::Open { .. } => self.commits_itself,
+            Request::WriteObject { .. } => true,
+            _ => false,
+        };
         let executes = self.is_batch()
             || matches!(self.request, Request::Execute(_) | Request::Open { .. } | Request::WriteObject { .. });
         executes
-            && (commits || !self.in_block)
+            && is_committed
             && !matches!(self.state(), RequestState::Queued | RequestState::Preparing | RequestState::Bindable)
+    }
+
+    /// Returns false if its text shows that it only reads.
+    fn may_write(&self) -> bool {
+        self.is_batch() || self.request.text_with_values().is_none_or(|sql| lexer::may_write(sql))
     }
 
     /// Returns true if rows of its batch may have been taken.
@@ -197,6 +199,7 @@ impl<H: CasHandler> PendingRequest<H> {
         self.is_cached = false;
         self.is_pinned = false;
         self.is_settling = false;
+        self.commits_itself = false;
         self.replies_due = 0;
         self.is_executed = false;
         self.is_undone = false;

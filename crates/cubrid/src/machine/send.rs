@@ -345,8 +345,10 @@ impl<H: CasHandler> Machine<H> {
             fetch: statement.columns.is_some(),
             // The commit of one of several statements would close the results of those before it. All are committed
             // once the last result was read. Keys are gone after the commit, too, and so are rows for which the first
-            // page has no room.
+            // page has no room. A statement that was sent just when its process was taken can be sent again if it does
+            // not commit.
             autocommit: !self.transaction.is_open_ahead()
+                && (self.resumed == 0 || statement.columns.is_some())
                 && !statement.is_several
                 && !wants_keys
                 && !pending.is_reexecuted
@@ -355,6 +357,7 @@ impl<H: CasHandler> Machine<H> {
             timeout_millis: self.query_timeout_millis,
             returned: if statement.is_call() { statement.parameters } else { 0 },
         };
+        pending.commits_itself = execute.autocommit;
         if self.transaction.is_open_ahead()
             && execute.fetch
             && !stays_open

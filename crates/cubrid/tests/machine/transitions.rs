@@ -23,6 +23,7 @@ fn every_row_of_the_table_is_taken() {
         texts::a_batch_of_texts_is_one_transaction,
         cursors::a_result_that_stays_open_is_read_page_by_page,
         release::what_was_in_flight_is_sent_again_to_the_same_process,
+        release::a_session_that_was_resumed_commits_by_a_request_of_its_own,
     ];
     assert_taken(&TRANSITIONS, conversations);
 }
