@@ -28,7 +28,7 @@ from ..._shared.opening import (
 )
 from ...errors import Error, OperationalError
 from .transport import open_transport
-from .within import within
+from .within import within, within_here
 
 P = ParamSpec("P")
 C = TypeVar("C", bound=AbstractAsyncContextManager[Any])
@@ -92,7 +92,7 @@ async def open_wire(wire: Wire, options: dict[str, Any], timeout: float | None) 
         return await await_session(wire) or transport
 
     try:
-        return await within(timeout, session())
+        return await within_here(timeout, session())
     except TimeoutError:
         wire.close()
         raise overdue(timeout) from None

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable
+import sys
+from collections.abc import Awaitable, Coroutine
 from typing import Any, TypeVar
 
 from .deadlines import look_at
@@ -33,6 +34,18 @@ async def within(seconds: float | None, work: Awaitable[T]) -> T:
         await _end(task)
         raise TimeoutError
     return task.result()
+
+
+async def within_here(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
+    """The same for a coroutine, in this task where Python can end it in time: a task of its own takes two turns of the
+    loop more, a tenth of what opening a connection does.
+
+    Raises TimeoutError.
+    """
+    if sys.version_info < (3, 11) or asyncio.current_task() is None:
+        return await within(seconds, work)
+    async with asyncio.timeout(seconds):
+        return await work
 
 
 async def _end(task: asyncio.Future[Any]) -> None:

@@ -13,7 +13,7 @@ from ..._shared.opening import left, overdue
 from ...informix.pam import Dialogue
 from ...informix.settings import ConnectOptions
 from .._shared.opening import await_session
-from .._shared.within import within
+from .._shared.within import within, within_here
 
 
 async def converse(wire: InformixWire, options: ConnectOptions, deadline: float | None) -> None:
@@ -27,7 +27,9 @@ async def converse(wire: InformixWire, options: ConnectOptions, deadline: float 
             await await_session(wire)
 
     try:
-        await within(left(deadline), talk())
+        # In a task of its own where a function of the program may keep a cancellation to itself.
+        limited = within_here if options.pam is None else within
+        await limited(left(deadline), talk())
     except TimeoutError:
         wire.close()
         raise overdue(options.connect_timeout) from None
