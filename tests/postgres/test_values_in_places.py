@@ -150,6 +150,25 @@ def test_text_is_parsed_by_the_server_inside_of_others_too(connect: Connect) -> 
         conn.execute("drop type parsed")
 
 
+def test_text_in_composite_values_is_parsed_beside_null_and_in_every_dimension(connect: Connect, dba: Any) -> None:
+    dba.executescript(
+        "DROP TYPE IF EXISTS outing; DROP TYPE IF EXISTS stay; CREATE TYPE stay AS (place text, nights int);"
+        "CREATE TYPE outing AS (day date, at stay)"
+    )
+    conn = connect()
+    late = ("infinity", None)
+    for kind, value, expected in (
+        ("outing", late, "(infinity,)"),
+        ("outing", ("infinity", ("x", None)), '(infinity,"(x,)")'),
+        ("outing[]", [None, late], '{NULL,"(infinity,)"}'),
+        ("outing[]", [[late], [None]], '{{"(infinity,)"},{NULL}}'),
+        ("outing[]", [[[late, late]]], '{{{"(infinity,)","(infinity,)"}}}'),
+    ):
+        assert conn.fetchval(f"SELECT ($1::{kind})::text", value) == expected
+    conn.rollback()
+    dba.executescript("DROP TYPE outing; DROP TYPE stay")
+
+
 @pytest.mark.parametrize("options", [{}, {"prepared": False}])
 def test_null_of_a_type_without_binary_input_is_null(connect: Connect, options: dict[str, Any]) -> None:
     conn = connect(autocommit=True, **options)

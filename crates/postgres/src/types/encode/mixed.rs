@@ -9,23 +9,28 @@ impl Encoder {
     /// Returns true if there is a text in a value of a type that is made of others: a str, or what a dumper returns.
     /// None if it contains itself.
     pub(super) fn holds_text<V: Value>(&self, value: &V) -> Option<bool> {
-        let of_items = |inner: &Encoder, nested: &Encoder| -> Option<bool> {
+        let of_items = |inner: &Encoder, nested: &Encoder, tuples: &Encoder| -> Option<bool> {
             for i in 0..value.len().ok()? {
                 let item = value.item(i).ok()?;
-                let is_nested = matches!(item.kind(), ValueKind::List | ValueKind::Record);
-                if if is_nested { nested } else { inner }.holds_text_or_is(&item)? {
+                let encoder = match item.kind() {
+                    ValueKind::List => nested,
+                    ValueKind::Record => tuples,
+                    _ => inner,
+                };
+                if encoder.holds_text_or_is(&item)? {
                     return Some(true);
                 }
             }
             Some(false)
         };
         match (&self.form, value.kind()) {
+            (_, ValueKind::Null) => Some(false),
             // The items of an array are those of the lists in it, too.
             (Form::Array(element, _), ValueKind::List | ValueKind::Record) => match element.form {
-                Form::Composite(_) => of_items(element, element),
-                _ => of_items(element, self),
+                Form::Composite(_) => of_items(element, self, element),
+                _ => of_items(element, self, self),
             },
-            (Form::Multirange(range), ValueKind::List | ValueKind::Multirange) => of_items(range, range),
+            (Form::Multirange(range), ValueKind::List | ValueKind::Multirange) => of_items(range, range, range),
             (Form::Composite(fields), _) => {
                 for (i, (name, field)) in fields.iter().enumerate() {
                     if field.holds_text_or_is(&value.field(i, name).ok()?)? {
