@@ -337,12 +337,9 @@ impl<D: Dialect> PyCall<D> {
             (Some(rows), None) => rows.bind(py).len()? as i64,
             (None, None) => -1,
         };
-        // Of rows that are wanted only nobody sees it.
-        let tag = match &rows {
-            Some(_) if self.bare => String::new(),
-            _ => String::from_utf8_lossy(tag).into_owned(),
-        };
         let (generated, warnings) = (self.generated.take(), std::mem::take(&mut self.warnings));
+        let or_none = |object: Option<Py<PyAny>>| object.unwrap_or_else(|| py.None());
+        let (columns, rows, tag) = (or_none(columns), or_none(rows), tag.into());
         Ok(RequestResult { columns, rows, tag, rowcount: counted, suspended, generated, warnings, out_params })
     }
 
@@ -361,9 +358,9 @@ impl<D: Dialect> PyCall<D> {
             return Err(error);
         }
         if let Some(only) = self.only.take() {
-            return match only.rows {
-                Some(rows) => Ok(rows),
-                None => Ok(ffi::unseen(py, only)?.into_any()),
+            return match only.rows.is_none(py) {
+                false => Ok(only.rows),
+                true => Ok(ffi::unseen(py, only)?.into_any()),
             };
         }
         match self.shape {

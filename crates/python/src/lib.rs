@@ -11,6 +11,7 @@
 //! * [`call`]: a Python request in a protocol's queue, and the ticket that its result is waited for with;
 //! * [`result`]: the result of a request;
 //! * [`records`]: rows whose values have names;
+//! * [`shortcuts`]: calls of a blocking cursor in the usual case, unsafe too;
 //! * [`query`]: a statement in the server's style, and Python's parameters to its own;
 //! * [`wire`]: one physical connection, blocking or on an asyncio loop;
 //! * [`errors`]: outcomes to Python exceptions.
@@ -38,6 +39,7 @@ mod records;
 mod result;
 mod resume;
 mod settings;
+mod shortcuts;
 mod sink;
 mod utf8;
 mod wire;
@@ -97,6 +99,8 @@ mod _native {
     use crate::records::{as_records, record_base};
     #[pymodule_export]
     use crate::result::RequestResult;
+    #[pymodule_export]
+    use crate::shortcuts::{shortcut, use_shortcuts};
     #[pymodule_export]
     use crate::wire::after_fork_in_child;
     #[pymodule_export]

@@ -182,22 +182,22 @@ class BlockingConnection(BlockingArrowQueries[R]):
             cursor = self._cursor_type(self, factory).execute(sql, args or None, timeout=timeout)
             return cursor.fetchall()
         # The same result as with a cursor, without one.
+        bare = factory is core.tuples
         limit = core.command_timeout if timeout is None else timeout
         try:
             try:
                 if self._left is None and self._ending is None:
-                    result = core.run(sql, args or None, core.way, first, factory is core.tuples, limit)
+                    result = core.run(sql, args or None, core.way, first, bare, limit)
                 else:
-                    submit = core.submit_first if first else core.submit
+                    submit, bare = core.submit_first if first else core.submit, False
                     result = self._wait(submit(sql, args or None), limit)
-                if type(result) is tuple:
-                    result = core.without_notices(result)
+                if type(result) is list and bare:
+                    return result  # pyright: ignore[reportUnknownVariableType]
+                result = core.without_notices(result)
             except BaseException as error:
                 self._unanswered(core, error, limit)
                 raise
-            if type(result) is list and not (
-                result and type(result[0]) is Result  # pyright: ignore[reportUnknownArgumentType]
-            ):
+            if type(result) is list and bare:
                 return result  # pyright: ignore[reportUnknownVariableType]
         except BaseException as error:
             self._withdraw(core, error)

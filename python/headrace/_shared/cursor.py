@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from .. import defaults
-from .._native import Result
+from .._native import Result, shortcut
 from ..errors import DatabaseError, InterfaceError, NotSupportedError
 from ..types import ParameterRows
 from .arrow import Numeric, arrow_sink
@@ -40,6 +40,7 @@ class BlockingCursor(CursorBase[R]):
     def _script(self, sql: Statement) -> None:
         self._connection._script(self, sql, None)
 
+    @shortcut
     def execute(self: Self, sql: Statement, params: Params = None, *, timeout: float | None = None) -> Self:
         """Executes one statement. In a pipeline, sends it without waiting.
 
@@ -261,6 +262,7 @@ class BlockingCursor(CursorBase[R]):
             self._resolve(timeout)
         return True
 
+    @shortcut
     def fetchone(self, *, timeout: float | None = None) -> R | None:
         """Returns the next row.
 
@@ -306,6 +308,7 @@ class BlockingCursor(CursorBase[R]):
             self._resolve(timeout)
         return self._timed(partial(self._many, size)) if self._core.timing else self._many(size)
 
+    @shortcut
     def fetchall(self, *, timeout: float | None = None) -> list[R]:
         """Returns all remaining rows.
 

@@ -62,27 +62,32 @@ class CursorBase(Generic[R]):
     _has_arrow: ClassVar[bool] = True
     """False for cursors that fetch their rows later."""
 
+    # Slots, which shortcuts of the engine read where they are: see crates/python/src/shortcuts.rs.
+    __slots__ = (
+        "__dict__",
+        "__weakref__",
+        "_arrow",
+        "_closed",
+        "_connection",
+        "_core",
+        "_error",
+        "_keeps_rows",
+        "_make",
+        "_more",
+        "_pending",
+        "_position",
+        "_result",
+        "_row_factory",
+        "_rows",
+    )
+
     # What few cursors need is not set by each.
     _pipeline: Pipelined | None = None
     """The pipeline in which it has executed its last statement but those that it has executed outside of one."""
-    _error: Error | None = None
-    """Why there is no result: the end of a pipeline has found that before anybody fetched."""
-    _arrow: ArrowResult | None = None
-    """The rows of ``execute_arrow``."""
     _told: tuple[int, int | None] = -1, None
     """The number of rows and the value generated of the result that a closed cursor had."""
-
-    # What each statement sets: a cursor that is made for one need not set it before.
-    _result: Result | None = None
-    _more: list[Result] | tuple[()] = ()
-    """Further results, the last one first. No list where there are none: the collector would look at each."""
-    _rows: list[Any] | None = None
-    _position: int = 0
     _is_at_end: bool = False
     """There was no row where one was looked for last: a row factory may make None of a row, too."""
-    _make: Callable[[Any], Any] | None = None
-    _keeps_rows: bool = True
-    """False for a batch without ``returning``."""
 
     def __init__(self, connection: Any, row_factory: RowFactory[R]) -> None:
         self._connection = connection
@@ -91,6 +96,18 @@ class CursorBase(Generic[R]):
         self._row_factory: RowFactory[Any] = row_factory
         self._closed = False
         self._pending: Any = None
+        self._result: Result | None = None
+        self._more: list[Result] | tuple[()] = ()
+        """Further results, the last one first. No list where there are none: the collector would look at each."""
+        self._rows: list[Any] | None = None
+        self._position = 0
+        self._make: Callable[[Any], Any] | None = None
+        self._keeps_rows = True
+        """False for a batch without ``returning``."""
+        self._error: Error | None = None
+        """Why there is no result: the end of a pipeline has found that before anybody fetched."""
+        self._arrow: ArrowResult | None = None
+        """The rows of ``execute_arrow``."""
 
     def _is_several(self, sql: str) -> bool:
         """Returns true if a text has several statements, as the database reads it."""

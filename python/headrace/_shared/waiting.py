@@ -14,15 +14,16 @@ import warnings
 import weakref
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from .. import defaults, errors
-from .._native import Discarded, Wire
+from .._native import Discarded, Wire, use_shortcuts
 from ..errors import ConnectionClosed, InterfaceError, OperationalError
 from ..rows import RowFactory
 from .connection_base import ConnectionBase
 from .core import Core, ExclusiveGuard, ExclusiveUse
 from .cursor import BlockingCursor
+from .cursor_base import HANDED_OVER, CursorBase
 from .drops import forget, when_dropped
 from .flows import Flow, PendingRequest
 from .lease import NO_CORE, RETURNED
@@ -103,6 +104,21 @@ class BlockingWaiting(ConnectionBase[R]):
         """Leaves nothing of a statement whose method ends with ``error``."""
         self._abandon_unfinished(core)
         core.withdraw(error)
+
+    def _raise(self, core: Core, cursor: BlockingCursor[Any], error: BaseException, limit: Limit) -> NoReturn:
+        """Raises the error with which the engine's call for a cursor has ended, for the shortcut of ``execute``: what
+        that does itself with it."""
+        try:
+            try:
+                raise error
+            except BaseException:
+                if isinstance(error, errors.DatabaseError):
+                    cursor._failed(error)
+                self._unanswered(core, error, limit)
+                raise
+        except BaseException as raised:
+            self._withdraw(core, raised)
+            raise
 
     def _look(self, cursor: BlockingCursor[Any], timeout: float) -> bool:
         """Waits ``timeout`` seconds for the result of a pipelined statement. Returns false if it is still in flight."""
@@ -404,6 +420,9 @@ class BlockingWaiting(ConnectionBase[R]):
             forget(self._dropped)
         if self._core.timing:
             self._core.wire.count("close", time.perf_counter_ns() - started)
+
+
+use_shortcuts(CursorBase, ConnectionBase, Core, HANDED_OVER)
 
 
 def warn_dropped(ref: weakref.ref[Wire], where: str) -> None:

@@ -184,9 +184,10 @@ class LoopConnection(LoopArrowQueries[R]):
             return await cursor.fetchall()
         # The same result as with a cursor, without one.
         future: Any = None  # asyncio only
+        bare = factory is core.tuples
         limit = core.command_timeout if timeout is None else timeout
         try:
-            future = core.run(sql, args or None, core.way, first, factory is core.tuples, limit)  # asyncio only
+            future = core.run(sql, args or None, core.way, first, bare, limit)  # asyncio only
             if core.watch is not None:  # asyncio only
                 core.watch.start()
             result = await future  # asyncio only
@@ -194,18 +195,17 @@ class LoopConnection(LoopArrowQueries[R]):
                 core.notices()
             # blocking: try:
             # blocking:     if self._left is None and self._ending is None:
-            # blocking:         result = core.run(sql, args or None, core.way, first, factory is core.tuples, limit)
+            # blocking:         result = core.run(sql, args or None, core.way, first, bare, limit)
             # blocking:     else:
-            # blocking:         submit = core.submit_first if first else core.submit
+            # blocking:         submit, bare = core.submit_first if first else core.submit, False
             # blocking:         result = self._wait(submit(sql, args or None), limit)
-            # blocking:     if type(result) is tuple:
-            # blocking:         result = core.without_notices(result)
+            # blocking:     if type(result) is list and bare:
+            # blocking:         return result  # pyright: ignore[reportUnknownVariableType]
+            # blocking:     result = core.without_notices(result)
             # blocking: except BaseException as error:
             # blocking:     self._unanswered(core, error, limit)
             # blocking:     raise
-            if type(result) is list and not (
-                result and type(result[0]) is Result  # pyright: ignore[reportUnknownArgumentType]
-            ):
+            if type(result) is list and bare:
                 return result  # pyright: ignore[reportUnknownVariableType]
         except BaseException as error:
             self._unanswered(core, future, error, timeout)  # asyncio only

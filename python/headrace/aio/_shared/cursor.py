@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ... import defaults
-from ..._native import Result
+from ..._native import Result  # blocking: from .._native import Result, shortcut
 from ..._shared.arrow import Numeric, arrow_sink
 from ..._shared.cursor_base import HANDED_OVER, CursorBase, Params
 from ..._shared.limits import Limit
@@ -40,6 +40,7 @@ class LoopCursor(CursorBase[R]):
     async def _script(self, sql: Statement) -> None:
         await self._connection._script(self, sql, None)
 
+    # blocking: @shortcut
     async def execute(self: Self, sql: Statement, params: Params = None, *, timeout: float | None = None) -> Self:
         """Executes one statement. In a pipeline, sends it without waiting.
 
@@ -280,6 +281,7 @@ class LoopCursor(CursorBase[R]):
             await self._resolve(timeout)
         return True
 
+    # blocking: @shortcut
     async def fetchone(self, *, timeout: float | None = None) -> R | None:
         """Returns the next row.
 
@@ -325,6 +327,7 @@ class LoopCursor(CursorBase[R]):
             await self._resolve(timeout)
         return self._timed(partial(self._many, size)) if self._core.timing else self._many(size)
 
+    # blocking: @shortcut
     async def fetchall(self, *, timeout: float | None = None) -> list[R]:
         """Returns all remaining rows.
 
