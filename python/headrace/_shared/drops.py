@@ -1,6 +1,6 @@
 """What is called once a connection was collected that nobody has closed.
 
-:class:`weakref.finalize` would do, but is a twentieth of the client's instructions of a blocking connection.
+:class:`weakref.finalize` would do, in three frames of Python and two objects more for each connection.
 """
 
 from __future__ import annotations

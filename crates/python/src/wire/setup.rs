@@ -23,7 +23,7 @@ use std::sync::{Arc, Condvar, Mutex, OnceLock};
 use std::time::Duration;
 
 /// The name of an option as Python has it. Each is made once: to make and to hash those of a connection again was a
-/// fifteenth of the instructions of opening it.
+/// thirtieth of the instructions of opening it.
 fn interned<'py>(py: Python<'py>, name: &'static str) -> Bound<'py, PyString> {
     static NAMES: Mutex<BTreeMap<&'static str, Py<PyString>>> = Mutex::new(BTreeMap::new());
     match NAMES.lock() {
