@@ -62,7 +62,7 @@ class CursorBase(Generic[R]):
     _has_arrow: ClassVar[bool] = True
     """False for cursors that fetch their rows later."""
 
-    # Slots, which shortcuts of the engine read where they are: see crates/python/src/shortcuts.rs.
+    # Slots, which shortcuts of the engine read where they are: see crates/python/src/shortcuts/.
     __slots__ = (
         "__dict__",
         "__weakref__",

@@ -1,0 +1,185 @@
+//! What stands in a class in the place of a method: a descriptor that looks like it.
+
+use super::usual::PLACES;
+use pyo3::ffi::{self, PyObject};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::PyType;
+use std::ffi::{c_int, c_void};
+use std::mem::{offset_of, size_of};
+use std::ptr::null_mut;
+use std::sync::OnceLock;
+
+/// `types.MethodType`, from before the first shortcut is made.
+static METHOD: OnceLock<Py<PyAny>> = OnceLock::new();
+
+/// What a shortcut is: `call` does it, `function` is the method.
+#[repr(C)]
+struct Shortcut {
+    base: PyObject,
+    call: ffi::vectorcallfunc,
+    function: *mut PyObject,
+}
+
+/// The method of a shortcut.
+///
+/// # Safety
+/// `shortcut` must be one.
+unsafe fn function_of(shortcut: *mut PyObject) -> *mut PyObject {
+    // SAFETY: by this function's own contract.
+    unsafe { (*shortcut.cast::<Shortcut>()).function }
+}
+
+macro_rules! calls {
+    ($($name:ident)*) => {
+        $(unsafe extern "C" fn $name(
+            shortcut: *mut PyObject,
+            args: *const *mut PyObject,
+            count: usize,
+            names: *mut PyObject,
+        ) -> *mut PyObject {
+            // SAFETY: called by the interpreter with a shortcut and the arguments of a vectorcall.
+            unsafe {
+                let given = ffi::PyVectorcall_NARGS(count) as usize;
+                match PLACES.get().and_then(|places| places.$name(args, given, names)) {
+                    Some(result) => result,
+                    None => ffi::PyObject_Vectorcall(function_of(shortcut), args, count, names),
+                }
+            }
+        })*
+
+        /// What does the method of this name in the usual case.
+        fn call_of(name: &str) -> Option<ffi::vectorcallfunc> {
+            match name {
+                $(stringify!($name) => Some($name),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+calls! { execute fetchall fetchone }
+
+/// `cursor.execute`: a method object.
+unsafe extern "C" fn bind(shortcut: *mut PyObject, object: *mut PyObject, _: *mut PyObject) -> *mut PyObject {
+    // SAFETY: called by the interpreter with a shortcut and an object that are live, or without an object.
+    unsafe {
+        match object.is_null() || object == ffi::Py_None() {
+            true => ffi::Py_NewRef(shortcut),
+            false => match METHOD.get() {
+                Some(method) => {
+                    let arguments = [shortcut, object];
+                    ffi::PyObject_Vectorcall(method.as_ptr(), arguments.as_ptr(), arguments.len(), null_mut())
+                }
+                None => ffi::PyErr_NoMemory(),
+            },
+        }
+    }
+}
+
+/// An attribute of the method.
+unsafe extern "C" fn attribute(shortcut: *mut PyObject, name: *mut PyObject) -> *mut PyObject {
+    // SAFETY: called by the interpreter with a shortcut and a name.
+    unsafe { ffi::PyObject_GetAttr(function_of(shortcut), name) }
+}
+
+/// The representation of the method.
+unsafe extern "C" fn shown(shortcut: *mut PyObject) -> *mut PyObject {
+    // SAFETY: called by the interpreter with a shortcut.
+    unsafe { ffi::PyObject_Repr(function_of(shortcut)) }
+}
+
+unsafe extern "C" fn traverse(shortcut: *mut PyObject, visit: ffi::visitproc, context: *mut c_void) -> c_int {
+    // SAFETY: called by the collector with a shortcut, which may not have its method yet; it owns a reference to its
+    // class.
+    unsafe {
+        for object in [function_of(shortcut), ffi::Py_TYPE(shortcut).cast()] {
+            let stop = if object.is_null() { 0 } else { visit(object, context) };
+            if stop != 0 {
+                return stop;
+            }
+        }
+    }
+    0
+}
+
+unsafe extern "C" fn end(shortcut: *mut PyObject) {
+    // SAFETY: called by the interpreter with a shortcut that nothing refers to any more; what it owns is released, and
+    // its class last.
+    unsafe {
+        let class = ffi::Py_TYPE(shortcut);
+        ffi::PyObject_GC_UnTrack(shortcut.cast());
+        ffi::Py_XDECREF(function_of(shortcut));
+        ffi::PyObject_GC_Del(shortcut.cast());
+        ffi::Py_DECREF(class.cast());
+    }
+}
+
+/// The class of shortcuts.
+fn class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let made = CLASS.get_or_try_init(py, || {
+        let call = ffi::PyMemberDef {
+            name: c"__vectorcalloffset__".as_ptr(),
+            type_code: ffi::Py_T_PYSSIZET,
+            offset: offset_of!(Shortcut, call) as ffi::Py_ssize_t,
+            flags: ffi::Py_READONLY,
+            doc: std::ptr::null(),
+        };
+        let mut members = [call, ffi::PyMemberDef::default()];
+        let slot = |slot, pfunc: *mut c_void| ffi::PyType_Slot { slot, pfunc };
+        let mut slots = [
+            slot(ffi::Py_tp_call, ffi::PyVectorcall_Call as *mut c_void),
+            slot(ffi::Py_tp_dealloc, end as *mut c_void),
+            slot(ffi::Py_tp_descr_get, bind as *mut c_void),
+            slot(ffi::Py_tp_getattro, attribute as *mut c_void),
+            slot(ffi::Py_tp_members, members.as_mut_ptr().cast()),
+            slot(ffi::Py_tp_repr, shown as *mut c_void),
+            slot(ffi::Py_tp_traverse, traverse as *mut c_void),
+            slot(0, null_mut()),
+        ];
+        let flags = ffi::Py_TPFLAGS_DEFAULT
+            | ffi::Py_TPFLAGS_HAVE_GC
+            | ffi::Py_TPFLAGS_HAVE_VECTORCALL
+            | ffi::Py_TPFLAGS_METHOD_DESCRIPTOR;
+        let mut spec = ffi::PyType_Spec {
+            name: c"headrace._native.Shortcut".as_ptr(),
+            basicsize: size_of::<Shortcut>() as c_int,
+            itemsize: 0,
+            flags: flags as _,
+            slots: slots.as_mut_ptr(),
+        };
+        // SAFETY: the specification, its slots and its members live until the call has returned, which copies them.
+        // Returns a new reference or NULL with an exception set.
+        let made = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyType_FromSpec(&raw mut spec))? };
+        Ok::<_, PyErr>(made.cast_into::<PyType>()?.unbind())
+    })?;
+    Ok(made.bind(py))
+}
+
+/// What stands in a class in place of a method of a cursor, and does the usual case of it: `execute`, `fetchall` or
+/// `fetchone`. Returns any other function itself.
+///
+/// # Errors
+/// MemoryError.
+#[pyfunction]
+#[pyo3(signature = (function, /))]
+pub fn shortcut(function: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
+    let py = function.py();
+    let name = function.getattr(intern!(py, "__name__"))?.extract::<String>()?;
+    let Some(call) = call_of(&name) else { return Ok(function) };
+    let class = class(py)?.as_type_ptr();
+    if METHOD.get().is_none() {
+        let _ = METHOD.set(py.import("types")?.getattr("MethodType")?.unbind());
+    }
+    // SAFETY: the class is one of shortcuts, whose instances are laid out as `Shortcut`; allocation returns a zeroed
+    // one, or NULL with an exception set. It owns the reference to the function.
+    unsafe {
+        let made = Bound::from_owned_ptr_or_err(py, ffi::PyType_GenericAlloc(class, 0))?;
+        let object = made.as_ptr().cast::<Shortcut>();
+        (*object).call = call;
+        (*object).function = function.into_ptr();
+        Ok(made)
+    }
+}
