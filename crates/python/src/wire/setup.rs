@@ -201,6 +201,25 @@ impl Wire {
         Ok(())
     }
 
+    /// Options of the socket of a transport, which the event loop has connected: level and option by the names that they
+    /// have in Python's `socket`, and the value. The engine sets the same on those that it connects itself.
+    fn socket_options(&self) -> Vec<(&'static str, &'static str, u64)> {
+        const IDLE: &str = if cfg!(target_vendor = "apple") { "TCP_KEEPALIVE" } else { "TCP_KEEPIDLE" };
+        let (tcp, mut options) = (&self.tcp, Vec::new());
+        let seconds = |time: Option<Duration>| time.map(|time| time.as_secs());
+        if tcp.keepalive {
+            options.push(("SOL_SOCKET", "SO_KEEPALIVE", Some(1)));
+            options.push(("IPPROTO_TCP", IDLE, seconds(tcp.keepalive_idle)));
+            options.push(("IPPROTO_TCP", "TCP_KEEPINTVL", seconds(tcp.keepalive_interval)));
+            options.push(("IPPROTO_TCP", "TCP_KEEPCNT", tcp.keepalive_count.map(u64::from)));
+        }
+        if cfg!(target_os = "linux") {
+            let millis = tcp.user_timeout.map(|time| time.as_millis() as u64);
+            options.push(("IPPROTO_TCP", "TCP_USER_TIMEOUT", millis));
+        }
+        options.into_iter().filter_map(|(level, name, value)| Some((level, name, value?))).collect()
+    }
+
     /// A future that is done when the session can take requests, or asks a question. If its result is not None the
     /// server has redirected: a host and a port, to which a new socket has to be connected, and then this waited for
     /// again.

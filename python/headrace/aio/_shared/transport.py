@@ -68,6 +68,21 @@ async def _connected(
         raise
 
 
+def _tune(transport: asyncio.BaseTransport, wire: Wire) -> None:
+    """Sets what a blocking connection has on its socket, too: keepalives, and how long sent data may stay
+    unacknowledged. Raises OSError, and ends the transport."""
+    sock = transport.get_extra_info("socket")
+    if sock is None:
+        return
+    try:
+        for level, name, value in wire.socket_options():
+            sock.setsockopt(getattr(socket, level), getattr(socket, name), value)
+    except OSError:
+        assert isinstance(transport, asyncio.WriteTransport)
+        transport.abort()
+        raise
+
+
 async def open_transport(
     loop: asyncio.AbstractEventLoop, wire: Wire, options: Mapping[str, Any]
 ) -> asyncio.BaseTransport:
@@ -80,7 +95,10 @@ async def open_transport(
             return (await loop.create_unix_connection(make, options["unix"]))[0]
         host, port = options["tcp"]
         if sys.platform == "linux" and isinstance(loop, asyncio.SelectorEventLoop):
-            return await _connected(loop, make, host, port)
-        return (await loop.create_connection(make, host, port))[0]
+            transport = await _connected(loop, make, host, port)
+        else:
+            transport = (await loop.create_connection(make, host, port))[0]
+        _tune(transport, wire)
+        return transport
     except OSError as error:
         raise connect_failed(f"connection to {where} failed: {error}") from None
