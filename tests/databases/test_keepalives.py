@@ -33,10 +33,12 @@ def sockets() -> dict[int, str]:
 
 
 def options(before: dict[int, str]) -> tuple[int, ...]:
-    """SO_KEEPALIVE, the times and the count of probes, and TCP_USER_TIMEOUT of the one TCP socket that is new."""
+    """SO_KEEPALIVE, the times and the count of probes, and TCP_USER_TIMEOUT of the one TCP socket that is new, on which
+    nothing waits until the server has acknowledged what was sent before."""
     (fd,) = (fd for fd, where in sockets().items() if before.get(fd) != where)
     with socket.socket(fileno=os.dup(fd)) as sock:
         assert sock.family in (socket.AF_INET, socket.AF_INET6)
+        assert sock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
         names = socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT, socket.TCP_USER_TIMEOUT
         alive = sock.getsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE)
         return alive, *(sock.getsockopt(socket.IPPROTO_TCP, name) for name in names)

@@ -205,7 +205,7 @@ impl Wire {
     /// have in Python's `socket`, and the value. The engine sets the same on those that it connects itself.
     fn socket_options(&self) -> Vec<(&'static str, &'static str, u64)> {
         const IDLE: &str = if cfg!(target_vendor = "apple") { "TCP_KEEPALIVE" } else { "TCP_KEEPIDLE" };
-        let (tcp, mut options) = (&self.tcp, Vec::new());
+        let (tcp, mut options) = (&self.tcp, vec![("IPPROTO_TCP", "TCP_NODELAY", Some(1))]);
         let seconds = |time: Option<Duration>| time.map(|time| time.as_secs());
         if tcp.keepalive {
             options.push(("SOL_SOCKET", "SO_KEEPALIVE", Some(1)));
@@ -217,7 +217,10 @@ impl Wire {
             let millis = tcp.user_timeout.map(|time| time.as_millis() as u64);
             options.push(("IPPROTO_TCP", "TCP_USER_TIMEOUT", millis));
         }
-        options.into_iter().filter_map(|(level, name, value)| Some((level, name, value?))).collect()
+        options
+            .into_iter()
+            .filter_map(|(level, name, value)| Some((level, name, value?.min(i32::MAX as u64))))
+            .collect()
     }
 
     /// A future that is done when the session can take requests, or asks a question. If its result is not None the

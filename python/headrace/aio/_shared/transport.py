@@ -52,7 +52,7 @@ async def _connected(
     second look, and no turn of asyncio's loop is needed to wait for it; uvloop does that for less. Linux alone promises
     that a socket can be asked to connect again. Raises OSError."""
     address, family = (host, port), socket.AF_INET6 if ":" in host else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM)
+    sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         sock.setblocking(False)
         error = sock.connect_ex(address)
@@ -69,7 +69,7 @@ async def _connected(
 
 
 def _tune(transport: asyncio.BaseTransport, wire: Wire) -> None:
-    """Sets what a blocking connection has on its socket, too: keepalives, and how long sent data may stay
+    """Sets what a blocking connection has on its socket, too: no delay, keepalives, and how long sent data may stay
     unacknowledged. Raises OSError, and ends the transport."""
     sock = transport.get_extra_info("socket")
     if sock is None:
