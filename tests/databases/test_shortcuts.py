@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import gc
 import inspect
@@ -160,6 +161,40 @@ def test_cursor_in_a_cycle_is_collected(any_db: Database) -> None:
         del cursor
         gc.collect()
         assert gone() is None
+
+
+def test_error_leaves_no_cycle(any_db: Database) -> None:
+    with any_db.connect(autocommit=True) as conn:
+        cursor = conn.cursor()
+        gone = weakref.ref(cursor)
+        gc.disable()
+        try:
+            with contextlib.suppress(errors.DatabaseError):
+                cursor.execute("no statement at all")
+            del cursor
+            assert gone() is None
+        finally:
+            gc.enable()
+
+
+def test_iteration_ends_where_a_subclass_fetches_its_own_way(any_db: Database) -> None:
+    with any_db.connect() as conn:
+
+        class Manys(type(conn.cursor())):  # type: ignore[misc]
+            def fetchone(self, **named: Any) -> Any:
+                rows = self.fetchmany(1)
+                return rows[0] if rows else None
+
+        assert list(Manys(conn, conn.row_factory).execute(any_db.answer)) == [(42,)]
+
+
+def test_method_is_referred_to_weakly(any_db: Database) -> None:
+    with any_db.connect() as conn, conn.cursor() as cursor:
+        method = weakref.WeakMethod(cursor.execute(any_db.answer).fetchall)()
+        assert method is not None
+        assert method() == [(42,)]
+        with pytest.raises(TypeError):
+            type(type(cursor).execute)()
 
 
 def test_error_of_a_thread_is_raised_in_it(any_db: Database) -> None:

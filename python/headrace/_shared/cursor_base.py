@@ -240,6 +240,7 @@ class CursorBase(Generic[R]):
             rows = self._buffer()
         at = self._position
         taken = rows[at : at + self._wanted(size)]
+        self._is_at_end = at >= len(rows)
         self._position = at + len(taken)
         return taken if self._make is None else all_made(self._make, taken)
 

@@ -119,6 +119,9 @@ class BlockingWaiting(ConnectionBase[R]):
         except BaseException as raised:
             self._withdraw(core, raised)
             raise
+        finally:
+            # Its traceback has this frame.
+            del error
 
     def _look(self, cursor: BlockingCursor[Any], timeout: float) -> bool:
         """Waits ``timeout`` seconds for the result of a pipelined statement. Returns false if it is still in flight."""

@@ -6,8 +6,9 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::PyType;
-use std::ffi::{c_int, c_void};
+use std::ffi::{CStr, c_int, c_void};
 use std::mem::{offset_of, size_of};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
 
@@ -20,6 +21,8 @@ struct Shortcut {
     base: PyObject,
     call: ffi::vectorcallfunc,
     function: *mut PyObject,
+    /// Weak references to it, of which a `WeakMethod` has one.
+    weak: *mut PyObject,
 }
 
 /// The method of a shortcut.
@@ -42,9 +45,15 @@ macro_rules! calls {
             // SAFETY: called by the interpreter with a shortcut and the arguments of a vectorcall.
             unsafe {
                 let given = ffi::PyVectorcall_NARGS(count) as usize;
-                match PLACES.get().and_then(|places| places.$name(args, given, names)) {
-                    Some(result) => result,
-                    None => ffi::PyObject_Vectorcall(function_of(shortcut), args, count, names),
+                let usual = || PLACES.get().and_then(|places| places.$name(args, given, names));
+                // An exception that stands for a panic of the engine goes on as one, which must not leave this function.
+                match catch_unwind(AssertUnwindSafe(usual)) {
+                    Ok(Some(result)) => result,
+                    Ok(None) => ffi::PyObject_Vectorcall(function_of(shortcut), args, count, names),
+                    Err(_) => {
+                        ffi::PyErr_SetString(ffi::PyExc_SystemError, c"the engine has panicked".as_ptr());
+                        null_mut()
+                    }
                 }
             }
         })*
@@ -110,6 +119,7 @@ unsafe extern "C" fn end(shortcut: *mut PyObject) {
     unsafe {
         let class = ffi::Py_TYPE(shortcut);
         ffi::PyObject_GC_UnTrack(shortcut.cast());
+        ffi::PyObject_ClearWeakRefs(shortcut);
         ffi::Py_XDECREF(function_of(shortcut));
         ffi::PyObject_GC_Del(shortcut.cast());
         ffi::Py_DECREF(class.cast());
@@ -120,14 +130,18 @@ unsafe extern "C" fn end(shortcut: *mut PyObject) {
 fn class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
     let made = CLASS.get_or_try_init(py, || {
-        let call = ffi::PyMemberDef {
-            name: c"__vectorcalloffset__".as_ptr(),
+        let member = |name: &'static CStr, offset: usize| ffi::PyMemberDef {
+            name: name.as_ptr(),
             type_code: ffi::Py_T_PYSSIZET,
-            offset: offset_of!(Shortcut, call) as ffi::Py_ssize_t,
+            offset: offset as ffi::Py_ssize_t,
             flags: ffi::Py_READONLY,
             doc: std::ptr::null(),
         };
-        let mut members = [call, ffi::PyMemberDef::default()];
+        let mut members = [
+            member(c"__vectorcalloffset__", offset_of!(Shortcut, call)),
+            member(c"__weaklistoffset__", offset_of!(Shortcut, weak)),
+            ffi::PyMemberDef::default(),
+        ];
         let slot = |slot, pfunc: *mut c_void| ffi::PyType_Slot { slot, pfunc };
         let mut slots = [
             slot(ffi::Py_tp_call, ffi::PyVectorcall_Call as *mut c_void),
@@ -142,7 +156,8 @@ fn class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
         let flags = ffi::Py_TPFLAGS_DEFAULT
             | ffi::Py_TPFLAGS_HAVE_GC
             | ffi::Py_TPFLAGS_HAVE_VECTORCALL
-            | ffi::Py_TPFLAGS_METHOD_DESCRIPTOR;
+            | ffi::Py_TPFLAGS_METHOD_DESCRIPTOR
+            | ffi::Py_TPFLAGS_DISALLOW_INSTANTIATION;
         let mut spec = ffi::PyType_Spec {
             name: c"headrace._native.Shortcut".as_ptr(),
             basicsize: size_of::<Shortcut>() as c_int,

@@ -276,8 +276,9 @@ fn raised(
     limit: &Bound<'_, PyAny>,
     error: PyErr,
 ) {
-    Python::attach(|py| {
-        let mut error = error;
+    let mut error = Some(error);
+    let mut end = |py: Python<'_>| {
+        let Some(mut error) = error.take() else { return };
         for _ in 0..2 {
             let value = error.value(py).clone();
             let Err(raised) = connection.call_method1(intern!(py, "_raise"), (of.0, of.1, &value, limit)) else {
@@ -290,7 +291,11 @@ fn raised(
             }
         }
         error.restore(py);
-    });
+    };
+    // Attached once more, so that PyO3 frees at once what is dropped here. It refuses that while the interpreter ends.
+    if Python::try_attach(&mut end).is_none() {
+        end(connection.py());
+    }
 }
 
 /// From now on shortcuts are taken: these are the classes of cursors, connections and their cores, which have the
