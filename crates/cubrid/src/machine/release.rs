@@ -165,7 +165,8 @@ impl<H: CasHandler> PendingRequest<H> {
             _ if self.in_block => commits,
             // Its COMMIT is sent when all rows are answered.
             _ if self.is_batch() => self.state() == RequestState::Sent,
-            Request::Execute(_) | Request::Open { .. } => self.commits_itself,
+            // By EXECUTE itself, or by an END_TRAN of the driver's that is in flight.
+            Request::Execute(_) | Request::Open { .. } => self.commits_itself || self.is_settling,
             Request::WriteObject { .. } => true,
             _ => false,
         };

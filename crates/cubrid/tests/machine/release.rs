@@ -433,6 +433,15 @@ fn an_error_that_ends_the_session_says_so_where_the_statement_may_have_been_exec
     let mut session = start_block();
     session.verb(Verb::Commit(IfUnsent::RollBack));
     assert!(ended(session));
+    // A session that was resumed commits by a request of its own, which is what fails.
+    let mut session = start_known();
+    assert!(lose(&mut session));
+    session.write_buffer.take();
+    session.execute(INSERT, vec![V::Int(2)]);
+    insert_again(&mut session);
+    session.execute(INSERT, vec![V::Int(3)]);
+    session.feed(&inserted(1, 1)).unwrap();
+    assert!(ended(session));
     // Nothing is stored of a batch whose COMMIT was not sent, of a block that does not end, of a PREPARE and of a ping.
     let mut session = start();
     session.batch(true, &[1, 2]);
