@@ -57,7 +57,9 @@ impl<H: MyHandler> Machine<H> {
             }
             (ReplyKind::Guard, Ok(_)) => batch.is_open = true,
             // The ROLLBACK of a batch that has failed, with ER_WARNING_NOT_COMPLETE_ROLLBACK.
-            (ReplyKind::Release | ReplyKind::RollbackTo, Ok(done)) => batch.kept.is_final |= done.warnings > 0,
+            (ReplyKind::Release | ReplyKind::SecondRollback | ReplyKind::RollbackTo, Ok(done)) => {
+                batch.kept.is_final |= done.warnings > 0
+            }
             // `SET autocommit=1` comes after it, which commits.
             (ReplyKind::Commit, Err(error)) if error.is_interruption() => {
                 slot.fail_row(Failure::Server { error: error.of_unknown_outcome(), row: None });

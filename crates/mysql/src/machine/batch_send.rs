@@ -100,7 +100,7 @@ impl<H: MyHandler> Machine<H> {
             Phase::Closing { .. } if replies_due > 0 => false,
             Phase::Closing { lost } if *lost => {
                 *lost = false;
-                self.own_query(&self.session.end(ROLLBACK), ReplyKind::Release, write_buffer);
+                self.own_query(&self.session.end(ROLLBACK), ReplyKind::SecondRollback, write_buffer);
                 true
             }
             Phase::Closing { .. } if matches!(batch.remedy.take(), Some(Remedy::Again)) && !batch.kept.is_final => {

@@ -55,13 +55,14 @@ impl<H: MyHandler> Machine<H> {
         error: ServerError,
     ) -> Result<(), Fatal> {
         let is_alone = self.queue.started() == 1;
+        let is_doubled = self.session.mariadb;
         let pending = self.front()?;
         let is_commit = interrupted == InterruptedEnd::Commit;
-        // `SET autocommit=1` is in flight, which commits, before it a second ROLLBACK.
+        // `SET autocommit=1` is in flight, which commits; on MariaDB a second ROLLBACK is before it.
         let is_followed = pending.replies_due > 1;
         match interrupted {
             InterruptedEnd::Release => self.answered(cx),
-            InterruptedEnd::Rollback if is_followed => self.answered(cx),
+            InterruptedEnd::Rollback if is_followed && is_doubled => self.answered(cx),
             InterruptedEnd::Commit if is_followed => {
                 pending.slot.fail(error.of_unknown_outcome());
                 self.answered(cx)
@@ -82,13 +83,17 @@ impl<H: MyHandler> Machine<H> {
                 "the server did not take back a setting of the driver's: {}; {IN_DOUBT}",
                 error.message
             ))),
-            _ => Err(Fatal::new(
-                FatalKind::TransactionInDoubt,
-                shortened(&format!(
-                    "the end of a transaction block was interrupted, so the connection is closed, which rolls back: {}",
-                    error.message
-                )),
-            )),
+            _ => {
+                // What is in flight behind it may commit, as START TRANSACTION does.
+                let fate = if is_alone && !is_followed { "its changes are rolled back" } else { IN_DOUBT };
+                Err(Fatal::new(
+                    FatalKind::TransactionInDoubt,
+                    shortened(&format!(
+                        "the connection was closed, as the end of a transaction block was interrupted; {fate}: {}",
+                        error.message
+                    )),
+                ))
+            }
         }
     }
 }

@@ -60,8 +60,8 @@ pub(super) enum ReplyKind {
     Release,
     /// ROLLBACK TO SAVEPOINT of a batch.
     RollbackTo,
-    /// The second ROLLBACK before `SET autocommit=1`, which would commit what the first has left: see
-    /// [`super::interrupted`].
+    /// A ROLLBACK without which rows of a failed batch or block would stay: the second one before `SET autocommit=1`, which
+    /// would commit what the first has left ([`super::interrupted`]), and that of a transaction which later rows have begun.
     SecondRollback,
     /// `SET autocommit=1` after a batch or a block.
     Restore,

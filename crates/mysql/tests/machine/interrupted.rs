@@ -68,15 +68,19 @@ fn a_connection_whose_block_cannot_be_ended_is_closed() {
         let mut session = open();
         ask(&mut session, &verb);
         session.peer.replies.extend([reply(&[INTERRUPTED]), reply(&[INTERRUPTED])]);
-        assert_eq!(session.run().unwrap_err().kind, FatalKind::TransactionInDoubt);
+        let closed = session.run().unwrap_err();
+        assert_eq!(closed.kind, FatalKind::TransactionInDoubt);
+        assert!(closed.message.contains("its changes are rolled back"), "{closed}");
 
-        // What is in flight after the end is executed in the transaction that is still open.
+        // What is in flight after the end is executed in the transaction that is still open, and may commit it.
         let mut session = open();
         ask(&mut session, &verb);
         let next = session.query("insert into t values (1)");
         session.flush();
         session.peer.replies.push_back(reply(&[INTERRUPTED]));
-        assert_eq!(session.run().unwrap_err().kind, FatalKind::TransactionInDoubt);
+        let closed = session.run().unwrap_err();
+        assert_eq!(closed.kind, FatalKind::TransactionInDoubt);
+        assert!(closed.message.contains(UNKNOWN) && !closed.message.contains("rolled back"), "{closed}");
         assert!(end(&next).starts_with("fatal"), "{}", end(&next));
     }
 }
