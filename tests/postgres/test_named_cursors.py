@@ -203,6 +203,12 @@ def test_a_cursor_that_reads_ahead_and_does_not_scroll_goes_forward(connect: Con
     conn.rollback()
 
 
+@pytest.mark.parametrize("scrollable", [None, False, True])
+def test_a_cursor_that_was_not_executed_scrolls_nowhere(connect: Connect, scrollable: bool | None) -> None:
+    with connect().cursor("new", scrollable=scrollable) as cursor, pytest.raises(errors.ProgrammingError):
+        cursor.scroll(0)
+
+
 def test_scrollable_is_taken_by_its_truth(url: str) -> None:
     with headrace.connect(url) as conn:
         for scrollable, name in ((float("nan"), "scrolls"), ("", "does_not")):

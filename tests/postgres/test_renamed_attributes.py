@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from headrace import errors
+
 from .conftest import Connect
 
 MANY = 700
@@ -103,6 +105,26 @@ def test_names_of_attributes_are_those_of_now(
             assert found == [(1, 2)]
             dba.execute(f"DELETE FROM {table}")
             swap(dba, kind)
+
+
+@pytest.mark.parametrize("way", [one, batch, fetched])
+@pytest.mark.parametrize("is_learnt_again", [False, True], ids=["forgotten", "learnt again"])
+def test_names_are_those_of_now_where_the_types_were_forgotten(
+    connect: Connect, dba: Any, schema: str, way: Any, is_learnt_again: bool
+) -> None:
+    kind, table = f"{schema}.pair", f"{schema}.pairs"
+    dba.executescript(f"CREATE TYPE {kind} AS (x int, y int); CREATE TABLE {table} (v {kind})")
+    conn = connect(autocommit=True)
+    for _ in range(3):
+        way(conn, table, Pair(1, 2))
+        assert dba.fetch(f"SELECT DISTINCT (v).x, (v).y FROM {table}") == [(1, 2)]
+        dba.execute(f"DELETE FROM {table}")
+        # A type may have changed where a value does not fit: all of them are looked up again.
+        with pytest.raises(errors.DataError):
+            conn.fetch("SELECT $1::int4", 1 << 40)
+        swap(dba, kind)
+        if is_learnt_again:
+            assert conn.fetchval(f"SELECT count($1::{kind})", None) == 0
 
 
 def test_a_statement_that_is_new_has_the_names_of_now(connect: Connect, dba: Any, schema: str) -> None:

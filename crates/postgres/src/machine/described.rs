@@ -144,6 +144,13 @@ impl<H: PgHandler> Machine<H> {
         for row in &rows {
             has_changed |= self.registry.learn(row);
         }
+        // What was known of a type may have been forgotten since the statement was planned, or learnt again for another one.
+        if let Some(Stage::Introspecting { statement, checked: true, .. }) =
+            self.queue.first().map(PendingRequest::stage)
+        {
+            let planned = statement.parameters.iter().zip(&statement.encoders);
+            has_changed |= planned.into_iter().any(|(oid, known)| !Encoder::new(&self.registry, *oid).agrees(known));
+        }
         if has_changed {
             // Plans of other statements were made with what was known of a type until now.
             self.forget_statements();

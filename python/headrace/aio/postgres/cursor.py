@@ -242,7 +242,7 @@ class AsyncServerCursor(AsyncCursor[R]):
         value = checked_whole(value, "the number of rows")
         if mode == "relative":
             ahead = max(len(self._rows or ()) - self._position, 0)
-            if not self.scrollable and 0 <= value <= ahead:
+            if self._declared is not None and not self.scrollable and 0 <= value <= ahead:
                 # The server is behind these rows, and may not go back.
                 self._position += value
                 return

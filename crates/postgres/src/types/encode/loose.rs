@@ -95,7 +95,9 @@ impl Encoder {
     pub(super) fn loose_text<V: Value>(&self, value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<bool, V::Error> {
         match kind {
             ValueKind::Int if self.oid == LSN => {
-                let number = value.int()? as u64;
+                let Ok(number) = u64::try_from(value.int()?) else {
+                    return Err(self.outside(value, "a number of 0 or more"));
+                };
                 out.extend_from_slice(format!("{:X}/{:X}", number >> 32, number as u32).as_bytes());
             }
             ValueKind::Record if SNAPSHOTS.contains(&self.oid) && value.len()? == 3 => {

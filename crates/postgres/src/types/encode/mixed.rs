@@ -52,6 +52,23 @@ impl Encoder {
         }
     }
 
+    /// Returns true if it is built as another one: the same attributes, elements and bounds.
+    pub fn agrees(&self, other: &Self) -> bool {
+        match (&self.form, &other.form) {
+            (Form::Composite(these), Form::Composite(those)) => {
+                these.len() == those.len()
+                    && these
+                        .iter()
+                        .zip(those)
+                        .all(|((name, one), (known, other))| name == known && one.oid == other.oid && one.agrees(other))
+            }
+            (Form::Array(one, _), Form::Array(other, _))
+            | (Form::Range(one), Form::Range(other))
+            | (Form::Multirange(one), Form::Multirange(other)) => one.agrees(other),
+            (one, other) => std::mem::discriminant(one) == std::mem::discriminant(other),
+        }
+    }
+
     /// Returns true if a value fits by the names of attributes of a composite type: it is one of a kind that has names, or
     /// contains such a value.
     pub fn names_attributes<V: Value>(&self, value: &V) -> bool {
