@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import copy
+import cProfile
 import gc
 import inspect
+import pstats
 import sys
 import sysconfig
 import threading
@@ -30,11 +32,12 @@ class Frames:
         self.names: list[str] = []
 
     def __enter__(self) -> Frames:
-        sys.setprofile(self._see)
+        self._before = sys.gettrace()
+        sys.settrace(self._see)
         return self
 
     def __exit__(self, *_: object) -> None:
-        sys.setprofile(None)
+        sys.settrace(self._before)
 
     def _see(self, frame: FrameType, event: str, _: Any) -> None:
         if event == "call" and frame.f_code.co_filename.startswith(PACKAGE):
@@ -51,6 +54,18 @@ def test_usual_statement_takes_no_frame_of_python(any_db: Database) -> None:
             one = cursor.fetchone()
         assert (rows, one, frames.names) == ([(42,)], (42,), [])
         assert list(cursor.execute(any_db.answer)) == [(42,)]
+
+
+def test_profiler_sees_the_calls(any_db: Database) -> None:
+    profile = cProfile.Profile()
+    with any_db.connect(autocommit=True) as conn, conn.cursor() as cursor:
+        with profile:
+            for _ in range(3):
+                cursor.execute(any_db.answer)
+                cursor.fetchone()
+        assert cursor.execute(any_db.answer).fetchall() == [(42,)]
+    calls = {name: found[1] for (_, _, name), found in pstats.Stats(profile).stats.items()}  # type: ignore[attr-defined]
+    assert (calls["execute"], calls["fetchone"]) == (3, 3)
 
 
 def test_shortcut_looks_like_its_method(any_db: Database) -> None:

@@ -34,6 +34,40 @@ unsafe fn function_of(shortcut: *mut PyObject) -> *mut PyObject {
     unsafe { (*shortcut.cast::<Shortcut>()).function }
 }
 
+/// What tells whether a profiler has asked for the calls, which it has of functions written in Python.
+struct Profiling {
+    /// `sys.getprofile`.
+    function: Py<PyAny>,
+    /// `sys.monitoring.get_tool` and the number of a profiler, by which `cProfile` asks since Python 3.12.
+    tool: Option<(Py<PyAny>, Py<PyAny>)>,
+}
+
+static PROFILING: OnceLock<Profiling> = OnceLock::new();
+
+/// Returns true while a profiler is told of calls.
+///
+/// # Safety
+/// The interpreter must be attached.
+unsafe fn is_profiled() -> bool {
+    let Some(profiling) = PROFILING.get() else { return false };
+    // SAFETY: by this function's own contract; both functions take no other argument, and return a reference or NULL with
+    // an exception set.
+    unsafe {
+        let is_none = |found: *mut PyObject| {
+            match found.is_null() {
+                true => ffi::PyErr_Clear(),
+                false => ffi::Py_DECREF(found),
+            }
+            found == ffi::Py_None()
+        };
+        !is_none(ffi::PyObject_CallNoArgs(profiling.function.as_ptr()))
+            || profiling
+                .tool
+                .as_ref()
+                .is_some_and(|(get, number)| !is_none(ffi::PyObject_CallOneArg(get.as_ptr(), number.as_ptr())))
+    }
+}
+
 macro_rules! calls {
     ($($name:ident)*) => {
         $(unsafe extern "C" fn $name(
@@ -45,7 +79,10 @@ macro_rules! calls {
             // SAFETY: called by the interpreter with a shortcut and the arguments of a vectorcall.
             unsafe {
                 let given = ffi::PyVectorcall_NARGS(count) as usize;
-                let usual = || PLACES.get().and_then(|places| places.$name(args, given, names));
+                let usual = || match is_profiled() {
+                    true => None,
+                    false => PLACES.get().and_then(|places| places.$name(args, given, names)),
+                };
                 // An exception that stands for a panic of the engine goes on as one, which must not leave this function.
                 match catch_unwind(AssertUnwindSafe(usual)) {
                     Ok(Some(result)) => result,
@@ -187,6 +224,12 @@ pub fn shortcut(function: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
     let class = class(py)?.as_type_ptr();
     if METHOD.get().is_none() {
         let _ = METHOD.set(py.import("types")?.getattr("MethodType")?.unbind());
+        let sys = py.import("sys")?;
+        let tool = match sys.getattr_opt("monitoring")? {
+            Some(tools) => Some((tools.getattr("get_tool")?.unbind(), tools.getattr("PROFILER_ID")?.unbind())),
+            None => None,
+        };
+        let _ = PROFILING.set(Profiling { function: sys.getattr("getprofile")?.unbind(), tool });
     }
     // SAFETY: the class is one of shortcuts, whose instances are laid out as `Shortcut`; allocation returns a zeroed
     // one, or NULL with an exception set. It owns the reference to the function.

@@ -6,6 +6,8 @@
 //! objects (`__slots__`), which are read where they are: that takes a few instructions, as in Python's specialised
 //! bytecode.
 //!
+//! A profiler sees the calls of functions written in Python. While there is one, the methods are called.
+//!
 //! Without the global lock there are no shortcuts: a slot could be written by another thread while it is read.
 
 #[cfg(Py_GIL_DISABLED)]
