@@ -234,7 +234,9 @@ impl<H: PgHandler> Machine<H> {
                 pending,
                 PendingRequest::new(Slot::own(pending.slot.id, pending.slot.lane), Request::Sync),
             );
+            let has_executed = failed.has_executed;
             self.queue[at] = failed.again();
+            self.queue[at].has_executed = has_executed;
             self.start_statement(at, cx, write_buffer);
             return;
         }

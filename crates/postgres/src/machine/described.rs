@@ -111,14 +111,14 @@ impl<H: PgHandler> Machine<H> {
         let query = types::introspection_query(&missing);
         self.registry.mark_requested(&missing);
         let pending = self.front("NoData")?;
-        pending
-            .go(RequestEvent::DescribedUnknown, Stage::Introspecting { rows: Vec::new(), statement, checked: false });
+        // In the middle of a batch: Query would end its group, and commit what has been sent of it.
+        let within = pending.answer.owed > 0 || pending.has_executed;
+        let stage = Stage::Introspecting { rows: Vec::new(), statement, checked: false, within };
+        pending.go(RequestEvent::DescribedUnknown, stage);
         let out = write_buffer.tail();
-        if pending.answer.owed == 0 {
-            frontend::query(out, "", &query);
-        } else {
-            // In the middle of a batch: Query would end its group, and commit what has been sent of it.
-            ask_catalogue(out, &query);
+        match within {
+            true => ask_catalogue(out, &query),
+            false => frontend::query(out, "", &query),
         }
         Ok(())
     }
@@ -132,7 +132,9 @@ impl<H: PgHandler> Machine<H> {
         let pending = &mut self.queue[at];
         let Work::Statement(preparation) = &mut pending.work else { return };
         preparation.source = Some(known);
-        pending.go(RequestEvent::StartTypes, Stage::Introspecting { rows: Vec::new(), statement, checked: true });
+        pending.has_executed = true;
+        let stage = Stage::Introspecting { rows: Vec::new(), statement, checked: true, within: true };
+        pending.go(RequestEvent::StartTypes, stage);
         ask_catalogue(write_buffer.tail(), &query);
     }
 

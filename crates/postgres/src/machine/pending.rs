@@ -28,6 +28,9 @@ pub struct PendingRequest<H: ResponseHandler> {
     pub(super) block: Block,
     /// It may be a COPY, now that it is started.
     pub(super) may_copy: bool,
+    /// Something was executed in its group of messages, which is open. A Query in the midst of that would leave the server in
+    /// an implicit transaction block that a Sync without a Bind between them does not end (PostgreSQL 18).
+    pub(super) has_executed: bool,
 }
 
 impl<H: PgHandler> PendingRequest<H> {
@@ -43,6 +46,7 @@ impl<H: PgHandler> PendingRequest<H> {
             answer: Answer::default(),
             block: Block::new(),
             may_copy: false,
+            has_executed: false,
         }
     }
 

@@ -282,7 +282,7 @@ impl<H: PgHandler> Machine<H> {
         match pending.stage() {
             Stage::LookingUp { .. } => return self.types_are_known(cx),
             Stage::Introspecting { checked: true, .. } if pending.block.awaits_prelude() => {}
-            Stage::Introspecting { checked, .. } if *checked || pending.answer.owed > 0 => {
+            Stage::Introspecting { within: true, .. } => {
                 self.introspected(write_buffer);
                 return Ok(());
             }
@@ -388,7 +388,7 @@ impl<H: PgHandler> Machine<H> {
         self.note_fetch_failed(&error);
         let pending = &mut self.queue[0];
         let asks_apart = match pending.stage() {
-            Stage::Introspecting { checked, .. } => !checked && pending.answer.owed == 0,
+            Stage::Introspecting { within, .. } => !within,
             Stage::IntrospectingCopy { .. } => true,
             _ => false,
         };

@@ -38,6 +38,8 @@ pub(super) enum Stage {
         statement: Arc<Statement>,
         /// It was known, and is described again if one of the types is another by now.
         checked: bool,
+        /// The question is part of the request's group of messages, which goes on after its answer.
+        within: bool,
     },
     Bindable {
         unsent: Unsent,

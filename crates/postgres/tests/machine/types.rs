@@ -77,7 +77,11 @@ pub fn composite_types_of_the_parameters_of_a_known_statement_are_looked_up() {
     assert_eq!(session.sent(), ["Close", "Parse", "Bind", "Execute", "Flush"]);
     session.feed_messages(&[msg(backend::CLOSE_COMPLETE, b""), parsed(), attribute(b"25 -1 b"), completed("SELECT 1")]);
     assert_eq!(session.sent(), ["Parse", "Describe", "Flush"]);
-    described_and_looked_up(&mut session, b"25 -1 b");
+    // Something was executed since the last Sync: a Query would not end its transaction.
+    session.feed_messages(&[described(&[COMPOSITE], &[])]);
+    assert_eq!(session.sent(), ["Parse", "Bind", "Execute", "Flush"]);
+    session.feed_messages(&[parsed(), attribute(b"25 -1 b"), completed("SELECT 1")]);
+    assert_eq!(session.sent(), ["Bind", "Execute", "Sync"]);
     session.feed_messages(&stored);
     assert_eq!(received.get().end.as_deref(), Some("done"));
 }
