@@ -72,7 +72,7 @@ def _tune(transport: asyncio.BaseTransport, wire: Wire) -> None:
     """Sets what a blocking connection has on its socket, too: no delay, keepalives, and how long sent data may stay
     unacknowledged. Raises OSError, and ends the transport."""
     sock = transport.get_extra_info("socket")
-    if sock is None:
+    if sock is None or transport.is_closing():
         return
     try:
         for level, name, value in wire.socket_options():
