@@ -127,6 +127,24 @@ def test_names_are_those_of_now_where_the_types_were_forgotten(
             assert conn.fetchval(f"SELECT count($1::{kind})", None) == 0
 
 
+def test_an_arrow_struct_has_the_names_that_the_connection_knows(connect: Connect, dba: Any, schema: str) -> None:
+    kind = f"{schema}.pair"
+    dba.executescript(f"CREATE TYPE {kind} AS (x int, y int)")
+    conn = connect(autocommit=True)
+    sql = f"SELECT ROW(1, 2)::{kind} AS v"
+
+    def names() -> list[str]:
+        structs = conn.cursor().execute_arrow(sql).fetch_arrow_table().schema.field("v").type
+        return [structs.field(i).name for i in range(structs.num_fields)]
+
+    assert names() == ["x", "y"]
+    dba.execute(f"ALTER TYPE {kind} RENAME ATTRIBUTE x TO z")
+    assert names() == ["x", "y"]
+    # A parameter has the names, so that the type is looked up.
+    conn.fetch(f"SELECT $1::{kind}", {"z": 1, "y": 2})
+    assert names() == ["z", "y"]
+
+
 def test_a_statement_that_is_new_has_the_names_of_now(connect: Connect, dba: Any, schema: str) -> None:
     kind, table = f"{schema}.pair", f"{schema}.pairs"
     dba.executescript(f"CREATE TYPE {kind} AS (x int, y int); CREATE TABLE {table} (v {kind})")

@@ -464,6 +464,17 @@ shown(
 )
 shown(
     PAGE,
+    "A parameter that has the names of attributes, a `dict` or an object, cannot show it either",
+    by="tests/postgres/test_renamed_attributes.py::test_names_of_attributes_are_those_of_now "
+    "tests/postgres/test_renamed_attributes.py::test_names_are_those_of_now_where_the_types_were_forgotten",
+)
+shown(
+    PAGE,
+    "the fields of an Arrow `struct` have the names that the connection knows",
+    by="tests/postgres/test_renamed_attributes.py::test_an_arrow_struct_has_the_names_that_the_connection_knows",
+)
+shown(
+    PAGE,
     "statements that return composite values as text take one more round trip",
     by="tests/postgres/test_composites_as_text.py::test_a_composite_as_text_follows_its_type",
 )
