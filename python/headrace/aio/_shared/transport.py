@@ -52,7 +52,7 @@ async def _connected(
     second look, and no turn of asyncio's loop is needed to wait for it; uvloop does that for less. Linux alone promises
     that a socket can be asked to connect again. Raises OSError."""
     address, family = (host, port), socket.AF_INET6 if ":" in host else socket.AF_INET
-    sock = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
+    sock = socket.socket(family, socket.SOCK_STREAM)
     try:
         sock.setblocking(False)
         error = sock.connect_ex(address)
