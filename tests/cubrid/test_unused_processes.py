@@ -64,6 +64,20 @@ def test_a_request_after_the_process_was_given_up(few: str, request_name: str) -
         check_free(few)
 
 
+@pytest.mark.parametrize("autocommit", [True, False])
+def test_an_end_of_nothing_asks_for_no_process(few: str, autocommit: bool) -> None:
+    # Another request may find that the session is gone, which is no error of what was committed before.
+    with connections(few, autocommit=autocommit) as first:
+        for conn in first:
+            conn.fetchval("select 1")
+            conn.commit()
+        check_free(few)
+        for conn in first:
+            conn.commit()
+            conn.rollback()
+    assert [conn.resumed for conn in first] == [0] * PROCESSES
+
+
 def test_a_process_that_is_kept_is_kept(few: str) -> None:
     with connections(few, keep_cas=True), pytest.raises(headrace.errors.ConnectionTimeout):
         headrace.cubrid.connect(few, connect_timeout=0.3)

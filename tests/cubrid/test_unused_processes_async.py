@@ -65,6 +65,20 @@ async def test_a_request_after_the_process_was_given_up(few: str, request_name: 
         await check_free(few)
 
 
+@pytest.mark.parametrize("autocommit", [True, False])
+async def test_an_end_of_nothing_asks_for_no_process(few: str, autocommit: bool) -> None:
+    # Another request may find that the session is gone, which is no error of what was committed before.
+    async with connections(few, autocommit=autocommit) as first:
+        for conn in first:
+            await conn.fetchval("select 1")
+            await conn.commit()
+        await check_free(few)
+        for conn in first:
+            await conn.commit()
+            await conn.rollback()
+    assert [conn.resumed for conn in first] == [0] * PROCESSES
+
+
 async def test_a_process_that_is_kept_is_kept(few: str) -> None:
     async with connections(few, keep_cas=True):
         with pytest.raises(headrace.errors.ConnectionTimeout):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any
@@ -247,6 +248,25 @@ def test_expressions(cub_engines: Engines, expression: Any, expected: Any) -> No
     if isinstance(expression.type, sa.Boolean):
         expression = sa.case((expression, 1), else_=0)
     assert cub_engines.connected(lambda connection: connection.scalar(sa.select(expression))) == expected
+
+
+@pytest.mark.parametrize("text", ["한'\"\\é", "\\\\한\\n'", "\\", "'\\é"])
+def test_literals_have_no_backslash_before_a_character_of_several_bytes(cub_engines: Engines, text: str) -> None:
+    # The lexer of a genuine server loses it after both kinds of quotes.
+    query = sa.select(sa.literal(text)).compile(cub_engines.engine, compile_kwargs={"literal_binds": True})
+    assert not re.search(r"\\[^\x00-\x7f]", str(query))
+
+    def work(connection: sa.Connection) -> Any:
+        table = sa.Table("alchemy_literals", sa.MetaData(), sa.Column("a", sa.Integer, comment=text))
+        table.append_column(sa.Column("b", sa.String(20), server_default=text))
+        table.create(connection)
+        connection.execute(table.insert(), {"a": 1})
+        stored = connection.scalar(sa.select(table.c.b).where(table.c.b == sa.literal(text, literal_execute=True)))
+        comment = sa.inspect(connection).get_columns("alchemy_literals")[0]["comment"]
+        table.drop(connection)
+        return connection.exec_driver_sql(str(query)).scalar(), stored, comment
+
+    assert cub_engines.connected(work) == (text,) * 3
 
 
 @pytest.mark.parametrize("way", ["typed", "untyped", "driver"])

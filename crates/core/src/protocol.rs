@@ -400,6 +400,10 @@ pub trait Protocol: Session {
     fn may_be_released(&self) -> bool {
         false
     }
+    /// Returns true if it is certain that COMMIT and ROLLBACK have nothing to end, so that neither needs the connection.
+    fn has_nothing_to_end(&self) -> bool {
+        false
+    }
     /// The connection was lost with `reason`, and what came before is handled. Returns true if the session goes on: the
     /// next step is then [`NextStep::Reconnect`](crate::NextStep), to the same server, and requests that the server has
     /// certainly not executed wait for it. Most sessions end with their connection.

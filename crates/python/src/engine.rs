@@ -106,6 +106,8 @@ pub trait Engine: Session + Any + Debug + Send {
     fn abort(&mut self, py: Python<'_>, reason: &Fatal);
     /// [`Protocol::may_be_released`]
     fn may_be_released(&self) -> bool;
+    /// [`Protocol::has_nothing_to_end`]
+    fn has_nothing_to_end(&self) -> bool;
     /// [`Protocol::survive_loss`]
     fn survive_loss(&mut self, py: Python<'_>, reason: &Fatal) -> bool;
     /// [`Dialect::convert`]
@@ -175,6 +177,10 @@ where
 
     fn may_be_released(&self) -> bool {
         Protocol::may_be_released(self)
+    }
+
+    fn has_nothing_to_end(&self) -> bool {
+        Protocol::has_nothing_to_end(self)
     }
 
     fn survive_loss(&mut self, py: Python<'_>, reason: &Fatal) -> bool {

@@ -319,8 +319,9 @@ class CubridCore(Core):
     begin_travels = True
 
     def is_begun(self) -> bool:
-        """The engine ends a transaction only where one is open then."""
-        return True
+        """The engine ends a transaction only where one is open then. A connection that was lost with none is not made
+        again for it."""
+        return not self.wire.has_nothing_to_end()
 
     def savepoint_begins(self, outer: bool, open: bool) -> bool:
         """The engine begins a transaction only where none is open then."""

@@ -408,6 +408,11 @@ impl<H: CasHandler> Protocol for Machine<H> {
         self.is_ready() && !self.keeps_cas && !self.info.is_active && self.reported() != Reported::Open
     }
 
+    fn has_nothing_to_end(&self) -> bool {
+        // The CAS may be in a transaction that the program has not begun.
+        self.queue.is_empty() && !self.info.is_active && self.reported() != Reported::Open
+    }
+
     fn survive_loss(&mut self, cx: H::Context<'_>, reason: &Fatal) -> bool {
         self.released(cx, reason)
     }

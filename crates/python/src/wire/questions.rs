@@ -108,6 +108,11 @@ impl Wire {
         Ok(self.lock(py)?.connection.machine.shared_transaction() != TransactionStatus::Idle)
     }
 
+    /// Returns true if it is certain that COMMIT and ROLLBACK have nothing to end.
+    fn has_nothing_to_end(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.lock(py)?.connection.machine.has_nothing_to_end())
+    }
+
     /// Whether a transaction is open once every queued request has ended; None if only the replies decide it.
     fn transaction_ahead(&self, py: Python<'_>) -> PyResult<Option<bool>> {
         Ok(self.lock(py)?.connection.machine.transaction_ahead())

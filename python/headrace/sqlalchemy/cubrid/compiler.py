@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from sqlalchemy import exc
@@ -13,6 +14,7 @@ from sqlalchemy.schema import Sequence
 from sqlalchemy.sql import compiler, elements, functions, sqltypes
 
 from ...cubrid.catalog import LARGEST_LIMIT
+from .types import quoted
 
 RESERVED = """
 absolute action add after all allocate alter and any are as asc assertion async at attach attribute avg before between
@@ -52,6 +54,14 @@ class CubridCompiler(compiler.SQLCompiler):
     def _compose_select_body(self, text: str, select_stmt: Any, *rest: Any) -> str:
         self._is_filtered = bool(select_stmt._where_criteria or select_stmt._group_by_clauses)
         return super()._compose_select_body(text, select_stmt, *rest)
+
+    def render_literal_value(self, value: Any, type_: Any) -> str:
+        text = super().render_literal_value(value, type_)
+        if text.startswith("'"):
+            # After both kinds of quotes the lexer of 11.3 loses a backslash before a character of several bytes.
+            joined = re.sub(r"\\(?=[^\x00-\x7f])", "',CHR(92),'", text)
+            return text if joined == text else f"CONCAT({joined})"
+        return text
 
     def default_from(self) -> str:
         # "SELECT", CUBRID manual: without FROM there is no WHERE; this table has one row.
@@ -251,7 +261,7 @@ class CubridDDLCompiler(compiler.DDLCompiler):
         if not column.nullable:
             text += " NOT NULL"
         if column.comment is not None:
-            text += f" COMMENT {self.sql_compiler.render_literal_value(column.comment, sqltypes.String())}"
+            text += f" COMMENT {quoted(column.comment)}"
         return text
 
     def get_column_default_string(self, column: Any) -> str | None:
@@ -261,7 +271,8 @@ class CubridDDLCompiler(compiler.DDLCompiler):
         if isinstance(default.arg, (functions.now, functions.current_timestamp, functions.localtimestamp)):
             is_time = isinstance(column.type, sqltypes.TIMESTAMP)
             return "CURRENT_TIMESTAMP" if is_time else "CURRENT_DATETIME"
-        return super().get_column_default_string(column)
+        # The clauses of DDL take plain literals only.
+        return quoted(default.arg) if isinstance(default.arg, str) else super().get_column_default_string(column)
 
     def visit_identity_column(self, identity: Any, **keywords: Any) -> str:
         return ""
@@ -273,7 +284,7 @@ class CubridDDLCompiler(compiler.DDLCompiler):
         if (reuses := options.get("reuse_oid")) is not None:
             text += " REUSE_OID" if reuses else " DONT_REUSE_OID"
         if table.comment is not None:
-            text += f" COMMENT = {self.sql_compiler.render_literal_value(table.comment, sqltypes.String())}"
+            text += f" COMMENT = {quoted(table.comment)}"
         return text
 
     def visit_drop_index(self, drop: Any, **keywords: Any) -> str:
@@ -292,8 +303,7 @@ class CubridDDLCompiler(compiler.DDLCompiler):
         return ""
 
     def visit_set_table_comment(self, create: Any, **keywords: Any) -> str:
-        comment = self.sql_compiler.render_literal_value(create.element.comment, sqltypes.String())
-        return f"ALTER TABLE {self.preparer.format_table(create.element)} COMMENT = {comment}"
+        return f"ALTER TABLE {self.preparer.format_table(create.element)} COMMENT = {quoted(create.element.comment)}"
 
     def visit_drop_table_comment(self, drop: Any, **keywords: Any) -> str:
         return f"ALTER TABLE {self.preparer.format_table(drop.element)} COMMENT = ''"
@@ -390,7 +400,7 @@ class CubridTypeCompiler(compiler.GenericTypeCompiler):
         return self.visit_ENUM(type_, **keywords)
 
     def visit_ENUM(self, type_: Any, **keywords: Any) -> str:
-        names = ", ".join("'" + name.replace("'", "''") + "'" for name in type_.enums)
+        names = ", ".join(map(quoted, type_.enums))
         return f"ENUM({names})"
 
 

@@ -161,8 +161,8 @@ def _path(*elements: int | str) -> str:
     return "$" + "".join(f"[{element}]" if isinstance(element, int) else f".{next(quoted)}" for element in elements)
 
 
-def _quoted(text: str) -> str:
-    """A text as a literal."""
+def quoted(text: str) -> str:
+    """A text as a plain literal."""
     return "'" + text.replace("'", "''") + "'"
 
 
@@ -171,7 +171,7 @@ class _JsonIndex(sqltypes.JSON.JSONIndexType):
         return _path
 
     def literal_processor(self, dialect: Any) -> Callable[[Any], str]:
-        return lambda element: _quoted(_path(element))
+        return lambda element: quoted(_path(element))
 
 
 class _JsonPath(sqltypes.JSON.JSONPathType):
@@ -179,7 +179,7 @@ class _JsonPath(sqltypes.JSON.JSONPathType):
         return lambda elements: _path(*elements)
 
     def literal_processor(self, dialect: Any) -> Callable[[Any], str]:
-        return lambda elements: _quoted(_path(*elements))
+        return lambda elements: quoted(_path(*elements))
 
 
 COLSPECS: dict[Any, Any] = {
