@@ -51,7 +51,7 @@ ADBC_SOURCES := adbc/pyproject.toml Cargo.toml Cargo.lock $(call rust,crates)
 LAB_SOURCES := lab/pyproject.toml Cargo.toml Cargo.lock $(call rust,lab/crates)
 
 .PHONY: help race quick mariadb-server postgres-server test test-long test-live test-dialects test-engines test-free-threaded free-threaded lint bench fuzz docs build \
-	windows windows-check windows-tools mingw go wheel sdist test-wheel test-sdist release-check server simulators programs jdbc libmariadb cargo
+	windows windows-check windows-tools interpreters-check mingw go wheel sdist test-wheel test-sdist release-check server simulators programs jdbc libmariadb cargo
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
 
@@ -69,6 +69,7 @@ help:
 	@echo "make bench   micro-benchmarks of the codecs, from Rust and from Python"
 	@echo "make fuzz    fuzz the decoders and the machine of each database, FUZZ_SECONDS each"
 	@echo "make docs    the documentation, into build/site/"
+	@echo "make interpreters-check  compiles the extension modules for the oldest, the newest and free-threaded interpreters"
 	@echo "make windows compiles the extension for Windows, and runs the tests of its sockets in Wine"
 	@echo "make wheel   wheels of everything, for INTERPRETERS=\"python3.12 python3.13\", into dist/; make sdist the sources"
 	@echo "make test-wheel PYTHON=python3.14  those wheels in a fresh environment without Rust, and the short tests on them"
@@ -236,6 +237,9 @@ build: $(STAMPS)/build $(STAMPS)/build-lab $(STAMPS)/build-adbc
 
 windows: build windows-tools
 	@$(BIN)/python .ci/windows.py
+
+interpreters-check: cargo
+	@$(BIN)/python .ci/interpreters.py
 
 # Of the crates, only crates/io differs between systems. What has to be downloaded is kept.
 windows-check: build mingw

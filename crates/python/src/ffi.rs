@@ -130,8 +130,9 @@ pub fn is_laid_out_as_tuple(class: &Bound<'_, PyType>) -> bool {
     let tuple = pyo3::types::PyTuple::type_object(class.py());
     // SAFETY: both are live, readied types.
     unsafe {
+        let is_of_the_heap = ffi::PyType_HasFeature(class.as_type_ptr(), ffi::Py_TPFLAGS_HEAPTYPE) != 0;
         let (class, tuple) = (&*class.as_type_ptr(), &*tuple.as_type_ptr());
-        class.tp_flags & ffi::Py_TPFLAGS_HEAPTYPE != 0
+        is_of_the_heap
             && (class.tp_basicsize, class.tp_itemsize) == (tuple.tp_basicsize, tuple.tp_itemsize)
             && (class.tp_dictoffset, class.tp_weaklistoffset) == (0, 0)
     }
