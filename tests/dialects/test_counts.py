@@ -43,6 +43,23 @@ def test_statements_tell_how_many_rows_they_wrote(every_engines: Engines) -> Non
     assert every_engines.connected(work) == [1, 2, 2, 2, 5, 7]
 
 
+def test_a_connection_whose_results_are_streamed_writes(every_engines: Engines) -> None:
+    def work(connection: sa.Connection) -> Any:
+        streaming = connection.execution_options(stream_results=True)
+        results = [
+            streaming.execute(TABLE.insert(), ROWS[:1]),
+            streaming.execute(TABLE.insert(), ROWS[1:]),
+            streaming.execute(
+                TABLE.update().where(TABLE.c.id == sa.bindparam("key")), [{"key": 1, "v": "x"}, {"key": 2, "v": "y"}]
+            ),
+            streaming.execute(TABLE.delete().where(TABLE.c.id == 3)),
+        ]
+        rows = streaming.execute(sa.select(TABLE).order_by(TABLE.c.id)).all()
+        return [result.rowcount for result in results], rows
+
+    assert every_engines.connected(work) == ([1, 2, 2, 1], [(1, "x"), (2, "y")])
+
+
 def test_frames_tell_how_many_rows_they_wrote(every_engines: Engines) -> None:
     frame = pd.DataFrame(ROWS)
 

@@ -124,3 +124,17 @@ async def test_an_interrupted_fetch_is_not_the_end_of_the_result(
         with pytest.raises(errors.ProgrammingError):
             await cursor.fetchone()
     assert await amy.fetchval("select 42") == 42
+
+
+def test_counts_stay_after_close(my: Conn, kind: dict[str, bool]) -> None:
+    my.execute("create temporary table of_counts (id int auto_increment primary key, v int)")
+    with my.cursor(**kind) as cursor:
+        cursor.execute("insert into of_counts (v) values (1), (2)")
+    assert (cursor.rowcount, cursor.lastrowid) == (2, 1)
+
+
+async def test_counts_stay_after_close_on_asyncio(amy: Any, kind: dict[str, bool]) -> None:
+    await amy.execute("create temporary table of_counts (id int auto_increment primary key, v int)")
+    async with amy.cursor(**kind) as cursor:
+        await cursor.execute("insert into of_counts (v) values (1), (2)")
+    assert (cursor.rowcount, cursor.lastrowid) == (2, 1)

@@ -364,11 +364,15 @@ class CursorBase(Generic[R]):
             raise IndexError("scroll leaves the result")
         self._position = target
 
+    def _keep_counts(self) -> None:
+        """Keeps what a closed cursor still says of its last statement."""
+        if self._result is not None:
+            self._told = self._result.rowcount, self._result.generated
+
     def _free(self) -> None:
         """Closes the cursor, of which nothing waits."""
         self._closed = True
-        if self._result is not None:
-            self._told = self._result.rowcount, self._result.generated
+        self._keep_counts()
         self._rows = None
         self._arrow = None
         self._result = None

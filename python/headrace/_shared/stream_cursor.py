@@ -147,5 +147,6 @@ class BlockingStreamCursor(StreamCursorBase, BlockingCursor[R]):
 
     def close(self, *, timeout: float | None = None) -> None:
         if not self._closed:
+            self._keep_counts()
             self._forget()
         super().close()

@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 from typing import Any, ClassVar
 
 from sqlalchemy.dialects import registry
+from sqlalchemy.engine.interfaces import ExecuteStyle
 
 import headrace
 
@@ -38,6 +39,18 @@ class Engines:
 
     def detect_autocommit_setting(self, dbapi_conn: Any) -> bool:
         return bool(dbapi_conn.autocommit)
+
+
+class StreamsReads:
+    """A base of execution contexts, before SQLAlchemy's own."""
+
+    def create_cursor(self) -> Any:
+        context: Any = self
+        writes = (context.isinsert or context.isupdate or context.isdelete) and not context.compiled.effective_returning
+        if writes or context.execute_style is ExecuteStyle.EXECUTEMANY:
+            # ``stream_results`` may be an option of the whole connection, and a cursor that streams has no batches.
+            return context.create_default_cursor()
+        return super().create_cursor()  # type: ignore[misc]
 
 
 class QuestionMarks(Engines):

@@ -26,7 +26,7 @@ from headrace import defaults
 
 from .._shared.loading import NO_CONVERSIONS
 from . import _asyncio
-from ._engines import Engines, unwrapped
+from ._engines import Engines, StreamsReads, unwrapped
 from ._scripts import execute
 from ._spans import SpanCompiler
 from ._two_phase import TwoPhase, TwoPhaseConnection
@@ -98,7 +98,7 @@ class _Uuid(sqltypes.UUID[Any]):
 # The engine's side
 
 
-class _ExecutionContext(MySQLExecutionContext):
+class _ExecutionContext(StreamsReads, MySQLExecutionContext):
     dialect: MySQLDialect_headrace
     _lastrowid: int | None
 

@@ -46,7 +46,7 @@ from headrace._shared.loading import NO_CONVERSIONS
 from headrace.types import Multirange, Notice, Range, TransactionStatus
 
 from . import _asyncio
-from ._engines import Engines, unwrapped
+from ._engines import Engines, StreamsReads, unwrapped
 from ._scripts import execute
 from ._two_phase import TwoPhase, TwoPhaseConnection
 from ._values import day, is_aware, some_of_text
@@ -348,7 +348,7 @@ class _Compiler(PGCompiler):
         return text
 
 
-class _ExecutionContext(PGExecutionContext):
+class _ExecutionContext(StreamsReads, PGExecutionContext):
     dialect: PGDialect_headrace
     types_times = False
     """A date or time of the parameters is not of its column's type."""

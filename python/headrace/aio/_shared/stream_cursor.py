@@ -147,5 +147,6 @@ class LoopStreamCursor(StreamCursorBase, LoopCursor[R]):
 
     async def close(self, *, timeout: float | None = None) -> None:
         if not self._closed:
+            self._keep_counts()
             await self._forget()
         await super().close()

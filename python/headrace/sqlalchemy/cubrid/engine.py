@@ -19,13 +19,13 @@ from ..._shared.loading import NO_CONVERSIONS
 from ...cubrid.catalog import LONGEST_NAME
 from .. import _asyncio
 from .._alembic import set_up_older_alembic
-from .._engines import Levels, QuestionMarks, unwrapped
+from .._engines import Levels, QuestionMarks, StreamsReads, unwrapped
 from .compiler import CubridCompiler, CubridDDLCompiler, CubridIdentifierPreparer, CubridTypeCompiler
 from .reflection import CubridReflection
 from .types import COLSPECS, with_own_zone
 
 
-class _ExecutionContext(default.DefaultExecutionContext):
+class _ExecutionContext(StreamsReads, default.DefaultExecutionContext):
     def get_lastrowid(self) -> Any:
         return unwrapped(self._dbapi_connection).last_insert_id()
 

@@ -20,7 +20,7 @@ from ..._shared.loading import NO_CONVERSIONS
 from ...informix.catalog import LONGEST_NAME, ONE_ROW
 from .. import _asyncio
 from .._alembic import set_up_older_alembic
-from .._engines import Levels, QuestionMarks
+from .._engines import Levels, QuestionMarks, StreamsReads
 from .compiler import InformixCompiler
 from .ddl import InformixDDLCompiler, InformixIdentifierPreparer, InformixTypeCompiler
 from .reflection import InformixReflection
@@ -29,7 +29,7 @@ from .types import COLSPECS
 _cursor_numbers = itertools.count(1)
 
 
-class _ExecutionContext(default.DefaultExecutionContext):
+class _ExecutionContext(StreamsReads, default.DefaultExecutionContext):
     def create_server_side_cursor(self) -> Any:
         connection: Any = self._dbapi_connection
         # Where every statement is a transaction of its own only a cursor WITH HOLD lives longer than its DECLARE.
