@@ -6,13 +6,13 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import weakref
 from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import partial
 from importlib import import_module
 from types import TracebackType
 from typing import Any, Final, Literal, NoReturn, TypeVar, overload
-from uuid import uuid4
 
 from . import defaults
 from ._native import ArrowBatch, ArrowSink
@@ -254,7 +254,7 @@ def partitions(
         selected: tuple[str, ...] = ("*",)
         if request.columns is not None or source.relation:
             selected = tuple(quoted(name, source.quote) for name in names)
-        plan_id = uuid4().hex
+        plan_id = os.urandom(16).hex()
         parts: list[Partition] = []
         for number, part in enumerate(planned.parts):
             text, given = source.text(part.condition, part.params)

@@ -54,6 +54,12 @@ def test_a_blocking_driver_imports_no_event_loop_and_no_other_database(database:
     assert unwanted & modules_after(f"import headrace.{database}") == set()
 
 
+@pytest.mark.parametrize("database", OURS)
+def test_a_driver_imports_no_module_of_which_it_needs_a_line(database: str) -> None:
+    unwanted = {"calendar", "locale", "string"}
+    assert unwanted & modules_after(f"import headrace.{database}") == set()
+
+
 @pytest.mark.parametrize("name", headrace.__all__)
 def test_every_public_name_is_there_after_import_headrace(name: str) -> None:
     check = f"import headrace; assert {name!r} in dir(headrace); headrace.{name}; from headrace import {name}"

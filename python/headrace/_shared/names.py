@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Literal
 
 from ..errors import ProgrammingError
 
-_IN_SQL: Final = re.compile(r'"((?:[^"]|"")*)"|`((?:[^`]|``)*)`|\[([^\]]*)\]|([^\W\d][\w$]*)')
-"""A name in SQL, in any database's quotes or without."""
+
+@functools.cache
+def _in_sql() -> re.Pattern[str]:
+    """A name in SQL, in any database's quotes or without."""
+    return re.compile(r'"((?:[^"]|"")*)"|`((?:[^`]|``)*)`|\[([^\]]*)\]|([^\W\d][\w$]*)')
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,7 @@ class NameLength:
         """Raises ProgrammingError if a name in SQL is too long, such as one of the parts of ``schema.table``."""
         if len(sql) * 4 <= self.longest:
             return
-        for found in _IN_SQL.finditer(sql):
+        for found in _in_sql().finditer(sql):
             double, back, bracket, plain = found.groups()
             if double is not None:
                 self.check(double.replace('""', '"'))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from typing import Final
 
@@ -20,17 +21,21 @@ SECRETS: Final = frozenset(
 
 MASK: Final = "***"
 
+
 # PASSWORD 'text' or $$text$$, as in CREATE ROLE, and password=text, as in a connection string inside of a statement.
-_SQL_PASSWORD = re.compile(
-    r"(\bpassword\s*=?\s*(?:[EU]&?)?)('(?:[^'\\]|''|\\.)*'?|\$(\w*)\$.*?(?:\$\3\$|$)|(?<==)[^\s'\"]+)", re.IGNORECASE
-)
+@functools.cache
+def _sql_password() -> re.Pattern[str]:
+    return re.compile(
+        r"(\bpassword\s*=?\s*(?:[EU]&?)?)('(?:[^'\\]|''|\\.)*'?|\$(\w*)\$.*?(?:\$\3\$|$)|(?<==)[^\s'\"]+)",
+        re.IGNORECASE,
+    )
 
 
 def mask_passwords(line: str, column: int) -> tuple[str, int]:
     """A line of SQL without the passwords written in it, and where the given column has gone."""
     shown: list[str] = []
     end = shift = 0
-    for found in _SQL_PASSWORD.finditer(line):
+    for found in _sql_password().finditer(line):
         start, stop = found.start(2), found.end(2)
         masked = f"'{MASK}'" if line[start] in "'$" else MASK
         shown += [line[end:start], masked]

@@ -110,7 +110,8 @@ def _query(text: str) -> Pairs:
 
 
 def _decode(text: str, what: str) -> str:
-    if re.search(r"%(?![0-9A-Fa-f]{2})", text):
+    # Compiling an expression takes a fifth of a process's first connection.
+    if "%" in text and re.search(r"%(?![0-9A-Fa-f]{2})", text):
         raise ProgrammingError(f"malformed percent-encoding in the {what} of the URL; a % itself is written %25")
     try:
         decoded = unquote(text, errors="strict")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import functools
 import re
-import string
 from collections.abc import Sequence
 from typing import Final
 
@@ -32,9 +32,14 @@ def quote_name(name: str) -> str:
     return quoted
 
 
-_PART: Final = re.compile(r'\s*(?:([A-Za-z_\x80-\U0010ffff][\w$]*)|("(?:[^"]|"")+"))\s*(?:\.(?=.)|\Z)', re.DOTALL)
-"""A part of a name: an unquoted or a quoted identifier (PostgreSQL manual, "Identifiers and Key Words")."""
-_UPPER: Final = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
+_UPPER: Final = {code: code + 32 for code in range(ord("A"), ord("Z") + 1)}
+
+
+@functools.cache
+def _part() -> re.Pattern[str]:
+    """A part of a name: an unquoted or a quoted identifier (PostgreSQL manual, "Identifiers and Key Words"). It is
+    compiled at the first use, as that takes longer than importing a module of this size."""
+    return re.compile(r'\s*(?:([A-Za-z_\x80-\U0010ffff][\w$]*)|("(?:[^"]|"")+"))\s*(?:\.(?=.)|\Z)', re.DOTALL)
 
 
 def quote_table(table: str | Sequence[str]) -> str:
@@ -49,7 +54,7 @@ def quote_table(table: str | Sequence[str]) -> str:
         return ".".join(quote_name(part) for part in table)
     parts: list[str] = []
     at = 0
-    while at < len(table) and (found := _PART.match(table, at)):
+    while at < len(table) and (found := _part().match(table, at)):
         NAMES.check(found[1] or found[2][1:-1].replace('""', '"'))
         parts.append(found[2] or quote_identifier(found[1].translate(_UPPER)))
         at = found.end()

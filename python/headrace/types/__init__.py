@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import calendar
 import datetime
 import enum
 import json
@@ -152,7 +151,8 @@ class Interval:
         if self.microseconds and not isinstance(other, datetime.datetime):
             other = datetime.datetime(other.year, other.month, other.day)
         years, month = divmod(other.year * 12 + other.month - 1 + self.months, 12)
-        last = calendar.monthrange(years, month + 1)[1] if 1 <= years <= 9999 else 31
+        # Its module imports others that few programs need.
+        last = import_module("calendar").monthrange(years, month + 1)[1] if 1 <= years <= 9999 else 31
         moved = other.replace(year=years, month=month + 1, day=min(other.day, last))
         moved += datetime.timedelta(days=self.days)
         time = datetime.timedelta(microseconds=self.microseconds)

@@ -62,12 +62,12 @@ DATETIME = TypeObject("DATETIME", _words("date time timetz timestamp timestamptz
 ROWID = TypeObject("ROWID", _words("oid tid"))
 
 
-_PLAIN = re.compile(
+_PLAIN = (
     r"(tiny|small|medium|big)?int|int[248]|integer|short|bool|boolean|float[48]?|double( precision)?|bytea"
     r"|(tiny|medium|long)?text|((bp|n|var|nvar|lvar)?char|string)(\(\d+(,\d+)?\))?"
     r"|date|timestamp|datetime( year to (second|fraction(\([1-5]\))?))?"
 )
-_LIMITED = re.compile(r"(?:numeric|decimal)\((\d+), ?(\d+)\)")
+_LIMITED = r"(?:numeric|decimal)\((\d+), ?(\d+)\)"
 DIGITS = 38
 """Of the exact numbers that most programs support."""
 
@@ -75,9 +75,9 @@ DIGITS = 38
 @functools.lru_cache(256)
 def _is_plain(name: str) -> bool:
     """Returns true if a type has the same name and meaning everywhere."""
-    if found := _LIMITED.fullmatch(name):
+    if found := re.fullmatch(_LIMITED, name):
         return int(found[2]) <= int(found[1]) <= DIGITS
-    return _PLAIN.fullmatch(name) is not None
+    return re.fullmatch(_PLAIN, name) is not None
 
 
 class TypeCode:
