@@ -68,6 +68,7 @@ REPETITIONS = {
     # Importing pyarrow takes 10^9 instructions, some 10^7 more or fewer: the rows are so many that those do not count.
     "arrow": (2, 102, FETCHED, "row of five columns as a pyarrow table"),
     "bulk-in": (2, 12, BATCH, "row of COPY, or of load_rows"),
+    "write-row": (2, 12, BATCH, "row of COPY by write_row, as text"),
     "arrow-in": (2, 152, BATCH, "row of executemany of such a table"),
     "adbc": (2, 102, FETCHED, "row of five columns by ADBC"),
     "adbc-in": (2, 152, BATCH, "row of such a table ingested by ADBC"),
@@ -75,6 +76,8 @@ REPETITIONS = {
 }
 """Workload: few and many repetitions, units in each, and what a unit is."""
 
+ONLY = {"bulk-in": ("postgres", "mariadb", "mysql"), "write-row": ("postgres",)}
+"""Workloads of some servers only: those with a COPY or LOAD DATA LOCAL."""
 LIKE_MYSQL: dict[str, tuple[str, ...]] = {"": ("MySQLdb", "pymysql"), "async": ("asyncmy",), "uvloop": ("asyncmy",)}
 PEERS: dict[str, dict[str, tuple[str, ...]]] = {
     "postgres": {"": ("psycopg",), "async": ("asyncpg", "psycopg"), "uvloop": ("asyncpg", "psycopg")},
@@ -178,7 +181,9 @@ def blocking(workload: str, url: str, times: int) -> None:
         return
     insert = f"INSERT INTO filled VALUES ({', '.join([mark] * 5)})"
     columns = table(BATCH) if workload == "arrow-in" else None
-    same = rows(BATCH) if workload == "bulk-in" else []
+    same = rows(BATCH) if workload in ONLY else []
+    if workload == "bulk-in" and url.startswith(("mariadb", "mysql")):
+        url += "?local_infile=on"
     with headrace.connect(url, autocommit=True) as conn:
         cursor = conn.cursor(row_factory=headrace.rows.record_row if workload == "fetch-records" else None)
         for n in range(times):
@@ -189,6 +194,10 @@ def blocking(workload: str, url: str, times: int) -> None:
                     conn.executemany(insert, columns)
             elif workload == "bulk-in":
                 (conn.copy_in if hasattr(conn, "copy_in") else conn.load_rows)("filled", same)
+            elif workload == "write-row":
+                with cursor.copy("COPY filled FROM STDIN") as copy:
+                    for row in same:
+                        copy.write_row(row)
             elif workload == "select":
                 cursor.execute(select, (n % 100,)).fetchall()
             elif workload == "select-new":
@@ -312,6 +321,9 @@ def prepared(name: str, url: str) -> None:
     text, real = "varchar(64)", {"informix": "float", "cubrid": "double"}.get(name, "double precision")
     mark = "?" if name in QMARK else "%s"
     with headrace.connect(url, autocommit=True) as conn:
+        if name == "mysql":
+            # For LOAD DATA LOCAL, which MariaDB allows by itself.
+            conn.execute("SET GLOBAL local_infile = ON")
         for table in ("fetched", "filled"):
             conn.execute(f"CREATE TABLE {table} (id int, name {text}, small int, amount {real}, made date)")
         conn.execute("CREATE INDEX by_id ON fetched (id)")
@@ -364,6 +376,8 @@ def main() -> None:
         with getattr(headrace.testing, name)() as server:
             prepared(name, server.url)
             for workload in arguments.workload.split(","):
+                if name not in ONLY.get(workload, SERVERS):
+                    continue
                 now = each(sys.executable, workload, server.url)
                 line = f"{name:9} {REPETITIONS[workload][3]:38} {now:12,.0f}"
                 if arguments.before is not None:
