@@ -132,7 +132,7 @@ class AsyncCopy(CopyBase):
             DatabaseError: the server refused the data.
             TimeoutError: the server did not read in time.
         """
-        await self.write_rows([row])
+        await self._write(iter((row,)))
 
     async def write_rows(self, rows: ParameterRows) -> int:
         """Sends rows, as :meth:`write_row` does.
@@ -150,16 +150,27 @@ class AsyncCopy(CopyBase):
             TimeoutError: the server did not read in time.
         """
         self._passed_on()
-        if not self._header_sent and isinstance(self._statement, str):
+        return await self._write(row_source(rows))
+
+    async def _write(self, rows: Any) -> int:
+        """Writes the rows of an iterator or of an Arrow stream. It calls next to nothing: that would take longer than
+        a single row."""
+        if self._exclusive is not None:
+            self._exclusive.pass_on()
+        first = not self._header_sent
+        if first and isinstance(self._statement, str):
             check_options(self._statement)
-        given = row_source(rows)
-        total = 0
+        wire, ticket, buffer, total = self._wire, self._ticket, self._buffer, 0
         while True:
-            count, ended = self._wire.copy_rows(self._ticket, given, self._buffer, not self._header_sent, self._written)
-            self._header_sent = True
+            count, ended = wire.copy_rows(ticket, rows, buffer, first, self._written)
+            first, self._header_sent = False, True
             self._written += count
             total += count
-            await self._sent(not (ended and self._wire.copy_state(self._ticket) != Transfer.STREAMING))
+            if ended and wire.copy_state(ticket) != Transfer.STREAMING:
+                await self._sent(False)
+            await self._connection._send_off(self._limit)  # asyncio only
+            # blocking: if wire.backlog() > defaults.COPY_BLOCK:
+            # blocking:     self._connection._push(defaults.COPY_BLOCK, self._limit)
             if ended:
                 return total
 
