@@ -254,7 +254,7 @@ impl<D: AdbcDatabase> Live<D> {
             Err(fatal) => (Sent::Done, fatal.kind == FatalKind::NoAnswer),
         };
         if is_doubtful && let Some(mut client) = self.client.take() {
-            client.connection.end((), &Fatal::new(FatalKind::NoAnswer, UNANSWERED_CANCEL));
+            client.connection.end((), &Fatal::cancel_in_doubt());
             return true;
         }
         let Some(client) = &mut self.client else { return true };
@@ -265,10 +265,6 @@ impl<D: AdbcDatabase> Live<D> {
         sent == Sent::Done
     }
 }
-
-/// A request that is still on its way would cancel whatever statement runs when it comes.
-const UNANSWERED_CANCEL: &str = "the connection was closed: a cancel request was sent that was not answered, and could \
-                                 come late and cancel another statement";
 
 /// What became of a cancel request.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -40,4 +40,12 @@ impl Fatal {
         let reason = "the connection was closed: the server did not react to a cancel request in time";
         Self::new(FatalKind::NoAnswer, reason)
     }
+
+    /// A cancel request was sent, and it is not known whether the server has read it. One that is still on its way would
+    /// hit whatever statement runs when it comes.
+    pub fn cancel_in_doubt() -> Self {
+        let reason = "the connection was closed: a cancel request was sent that was not answered, and could come late and \
+                      hit another statement";
+        Self::new(FatalKind::NoAnswer, reason)
+    }
 }

@@ -136,15 +136,21 @@ impl<M: Driven + ?Sized> Client<M> {
 
     /// Sends a cancel request for the running statement to the server at `address`, in the way of the protocol. Nothing
     /// may be started meanwhile (`Session::pause`): a request that arrives late would hit the next statement.
+    /// `is_doubtful` is as for [`cancel`].
     ///
     /// # Errors
     /// [`Fatal`]: the server was not reached.
-    pub async fn send_cancel(&mut self, address: &Address, options: &TcpOptions) -> Result<CancelSent, Fatal> {
+    pub async fn send_cancel(
+        &mut self,
+        address: &Address,
+        options: &TcpOptions,
+        is_doubtful: &mut bool,
+    ) -> Result<CancelSent, Fatal> {
         match self.connection.machine.cancel_step(std::time::Instant::now()) {
             CancelStep::Nothing => {}
             CancelStep::Later => return Ok(CancelSent::Later),
             CancelStep::Statement(statement) => return Ok(CancelSent::Statement(statement)),
-            CancelStep::Message(message) => cancel(address, options, message).await?,
+            CancelStep::Message(message) => cancel(address, options, message, is_doubtful).await?,
             CancelStep::UrgentByte(byte) => self.urge(byte).map_err(|error| Fatal::gone(error.to_string()))?,
         }
         Ok(CancelSent::Done)
@@ -161,15 +167,23 @@ impl<M: Driven + ?Sized> Client<M> {
 }
 
 /// Sends a message that cancels the running statement of another connection to the same server, and waits until the
-/// server has received it.
+/// server has received it. `is_doubtful` is true from the time that it may be on its way until the server has answered,
+/// also where that is not waited for any longer: the connection may not be used then ([`Fatal::cancel_in_doubt`]).
 ///
 /// # Errors
 /// The error of the operating system.
-pub async fn cancel(address: &Address, options: &TcpOptions, message: Vec<u8>) -> Result<(), Fatal> {
+pub async fn cancel(
+    address: &Address,
+    options: &TcpOptions,
+    message: Vec<u8>,
+    is_doubtful: &mut bool,
+) -> Result<(), Fatal> {
     let mut stream = Stream::connect(address, options).await.map_err(|error| failed(address, &error))?;
     let mut buffers = Buffers::new();
     *buffers.write_buffer.tail() = message;
+    *is_doubtful = true;
     while stream.exchange(&mut buffers, true).await? != Progress::Eof {}
+    *is_doubtful = false;
     Ok(())
 }
 

@@ -342,7 +342,7 @@ type Cancel = fn(&Address, Vec<u8>) -> Result<(), Fatal>;
 fn a_cancel_message_is_over_once_the_server_has_received_it() {
     let cancels: [Cancel; 2] = [
         |address, message| blocking::cancel(address, &TcpOptions::default(), message, Some(Instant::now() + PATIENCE)),
-        |address, message| run(on_tokio::cancel(address, &TcpOptions::default(), message)),
+        |address, message| run(on_tokio::cancel(address, &TcpOptions::default(), message, &mut false)),
     ];
     for cancel in cancels {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();

@@ -25,7 +25,13 @@ impl<B: Backend> FrontSession<'_, B> {
             return;
         }
         lent.server.client.connection.machine.pause();
-        let sent = timeout(RESET_TIMEOUT, try_to_cancel(&mut lent.server, &self.pool)).await;
+        let mut is_doubtful = false;
+        let sent = timeout(RESET_TIMEOUT, try_to_cancel(&mut lent.server, &self.pool, &mut is_doubtful)).await;
+        if is_doubtful {
+            self.cancelling = None;
+            lent.server.client.connection.end((), &Fatal::cancel_in_doubt());
+            return;
+        }
         let later = matches!(sent, Ok(Ok(false)));
         self.cancelling = Some(Instant::now() + if later { CANCEL_SOON } else { CANCEL_AGAIN });
         lent.server.client.connection.machine.cancel_sent();
@@ -38,7 +44,7 @@ impl<B: Backend> FrontSession<'_, B> {
 /// # Errors
 /// [`Fatal`]: the server was not reached.
 pub(super) async fn cancel<B: Backend>(server: &mut Server<B>, pool: &Pool<B>) -> Result<(), Fatal> {
-    while !try_to_cancel(server, pool).await? {
+    while !try_to_cancel(server, pool, &mut false).await? {
         tokio::time::sleep(CANCEL_SOON).await;
     }
     Ok(())
@@ -61,9 +67,14 @@ pub(super) async fn cancel_until<B: Backend>(
     }
 }
 
-/// Sends one request, in the way that its protocol has; returns false if that has to be tried again.
-async fn try_to_cancel<B: Backend>(server: &mut Server<B>, pool: &Pool<B>) -> Result<bool, Fatal> {
-    match server.client.send_cancel(&server.address, &TcpOptions::default()).await? {
+/// Sends one request, in the way that its protocol has; returns false if that has to be tried again. `is_doubtful` is true
+/// while the server may have a request that it has not answered, also where that is not waited for any longer.
+async fn try_to_cancel<B: Backend>(
+    server: &mut Server<B>,
+    pool: &Pool<B>,
+    is_doubtful: &mut bool,
+) -> Result<bool, Fatal> {
+    match server.client.send_cancel(&server.address, &TcpOptions::default(), is_doubtful).await? {
         CancelSent::Done => Ok(true),
         CancelSent::Later => Ok(false),
         CancelSent::Statement(statement) => {
@@ -74,7 +85,9 @@ async fn try_to_cancel<B: Backend>(server: &mut Server<B>, pool: &Pool<B>) -> Re
                 None => false,
             };
             if !is_elsewhere {
+                *is_doubtful = true;
                 has_rows(&mut other, statement.sql).await?;
+                *is_doubtful = false;
             }
             other.close(());
             Ok(true)

@@ -31,6 +31,10 @@ pub trait ServerConnection: Debug + Sized + Send + 'static {
     fn is_quiet(&mut self) -> bool;
     /// Asks the server for an answer: a network that has dropped the connection reports nothing.
     fn is_alive(&mut self) -> impl Future<Output = bool> + Send;
+    /// Returns true if a cancel request may be on its way that would hit whatever the session executes when it comes.
+    fn is_doubtful(&self) -> bool {
+        false
+    }
     /// Ends the session.
     fn close(self);
     /// The class of traffic that it was last used for.

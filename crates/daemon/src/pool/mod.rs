@@ -267,7 +267,7 @@ impl<S: ServerConnection> Pool<S> {
         let Lent { server, mut kept, since, _permit } = lent;
         self.stats.used.observe(now.saturating_duration_since(since));
         kept.open.is_back(now);
-        if kept.is_old(now, self.configured.lifetime()) || self.has_too_many() {
+        if kept.is_old(now, self.configured.lifetime()) || self.has_too_many() || server.is_doubtful() {
             return Pooled { server, kept }.close();
         }
         kept.used = now;

@@ -20,7 +20,7 @@ use headrace_postgres::messages::tag::{backend, field};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 use tokio::time::{sleep, timeout};
 
@@ -106,6 +106,8 @@ impl NotOpened {
 pub struct Cancel {
     address: Address,
     message: Vec<u8>,
+    /// A CancelRequest was sent, and it is not known whether the server has read it: it may hit a later statement.
+    is_doubtful: AtomicBool,
 }
 
 impl Cancel {
@@ -119,7 +121,11 @@ impl Cancel {
     /// # Errors
     /// [`Fatal`]: the server was not reached.
     pub async fn send(&self) -> Result<(), Fatal> {
-        match timeout(RESET_TIMEOUT, cancel(&self.address, &TcpOptions::default(), self.message.clone())).await {
+        let mut is_doubtful = false;
+        let (options, message) = (TcpOptions::default(), self.message.clone());
+        let sent = timeout(RESET_TIMEOUT, cancel(&self.address, &options, message, &mut is_doubtful)).await;
+        self.is_doubtful.fetch_or(is_doubtful, Ordering::Relaxed);
+        match sent {
             Ok(sent) => sent,
             Err(_) => Err(Fatal::new(FatalKind::NoAnswer, "the server did not take a CancelRequest in time")),
         }
@@ -265,7 +271,7 @@ impl Server {
             buffers: connection.buffers,
             wanted: TargetSession::Any,
             asked: None,
-            cancel: Arc::new(Cancel { address: address.clone(), message }),
+            cancel: Arc::new(Cancel { address: address.clone(), message, is_doubtful: AtomicBool::new(false) }),
             affinity: RuntimeAffinity::default(),
         })
     }
@@ -465,6 +471,10 @@ impl ServerConnection for Server {
 
     fn process_id(&self) -> Option<i32> {
         self.cancel.process_id()
+    }
+
+    fn is_doubtful(&self) -> bool {
+        self.cancel.is_doubtful.load(Ordering::Relaxed)
     }
 
     fn is_quiet(&mut self) -> bool {
