@@ -1,12 +1,12 @@
 //! The server's description of a statement's parameters and rows, and the plan that is made from it.
 
-use super::pending::{PendingRequest, Stage};
+use super::pending::{Failure, PendingRequest, Stage};
 use super::request::{Prepare, Request};
 use super::stage::{RequestEvent, Unsent};
 use super::statement::{Columns, Key, Lookup, Statement};
 use super::work::{PortalDescription, Source, Work};
 use super::{Machine, PgHandler};
-use crate::messages::backend::{self, Field};
+use crate::messages::backend::{self, Field, ServerError};
 use crate::messages::frontend;
 use crate::types::{self, Encoder, Oid};
 use headrace_core::{Fatal, Parameters, Session, WriteBuffer};
@@ -172,6 +172,56 @@ impl<H: PgHandler> Machine<H> {
             }
             // Outside of a transaction block the query has ended the transaction that the description was part of.
             _ => self.describe_copy(0, write_buffer),
+        }
+    }
+
+    /// Takes the error of a look-up of the first request's types; returns it if it ends the group of messages, as any other
+    /// error does. One that another attempt may not meet, as of a cancelled query, is the request's error, and the types
+    /// are looked up again the next time: their values would otherwise be read as text for as long as the session lasts.
+    /// After all others the request continues, with values of unknown types as text.
+    pub(super) fn note_look_up_failed(&mut self, error: ServerError) -> Option<ServerError> {
+        let Some(pending) = self.queue.first_mut() else { return Some(error) };
+        // Rolled back, no resources, locked, intervention of an operator, system error.
+        let is_passing = ["40", "53", "55", "57", "58"].iter().any(|class| error.sqlstate().starts_with(class));
+        let (is_apart, described) = match pending.stage() {
+            Stage::Introspecting { within, statement, checked, .. } => {
+                (!within, (!checked).then(|| statement.name.clone()))
+            }
+            Stage::IntrospectingCopy { .. } => (true, None),
+            Stage::LookingUp { .. } => {
+                // Its Sync, if it has one of its own, has been sent.
+                pending.go(RequestEvent::Error, Stage::Sent);
+                (false, None)
+            }
+            _ => return Some(error),
+        };
+        if is_passing {
+            self.registry.forget_requested();
+            // The server keeps the statement, of which nothing is planned.
+            if let Some(name) = described.filter(|name| !name.is_empty()) {
+                self.statements.close_name(name);
+            }
+        }
+        if !is_apart {
+            return Some(error);
+        }
+        // ReadyForQuery follows.
+        if is_passing {
+            let row = pending.row();
+            pending.slot.fail_row(Failure::Server { error, row });
+        }
+        None
+    }
+
+    /// The first request has failed in a look-up by Query, which is over. What follows in its group is skipped, as after
+    /// any error.
+    pub(super) fn skip_after_look_up(&mut self, cx: H::Context<'_>) {
+        let Some(pending) = self.queue.first_mut() else { return };
+        pending.skip_to(Stage::AwaitSync);
+        let syncs = pending.request.syncs();
+        self.skipping = true;
+        if !syncs {
+            self.settle_front(cx);
         }
     }
 

@@ -6,7 +6,6 @@ use super::copy::is_of_misplaced;
 use super::pending::{Failure, PendingRequest, Stage};
 use super::request::Request;
 use super::run::DataRows;
-use super::stage::RequestEvent;
 use super::startup::StartupState;
 use super::statement::calls_set_config_of_path;
 use super::work::Work;
@@ -386,19 +385,7 @@ impl<H: PgHandler> Machine<H> {
         let tail = self.queue.started() - 1;
         self.note_begin_failed(&error);
         self.note_fetch_failed(&error);
-        let pending = &mut self.queue[0];
-        let asks_apart = match pending.stage() {
-            Stage::Introspecting { within, .. } => !within,
-            Stage::IntrospectingCopy { .. } => true,
-            _ => false,
-        };
-        if let Stage::LookingUp { .. } = pending.stage() {
-            // Its Sync, if it has one of its own, has been sent.
-            pending.go(RequestEvent::Error, Stage::Sent);
-        } else if asks_apart {
-            // Unknown types then arrive as text; ReadyForQuery follows and the statement continues.
-            return Ok(());
-        }
+        let Some(error) = self.note_look_up_failed(error) else { return Ok(()) };
         if matches!(error.sqlstate(), "42804" | "22P03") {
             // A composite value, for one, of a type that has changed since it was learnt.
             self.registry.forget();
@@ -505,7 +492,11 @@ impl<H: PgHandler> Machine<H> {
         }
         let sent = match pending.stage() {
             Stage::Introspecting { .. } | Stage::IntrospectingCopy { .. } => {
-                self.introspected(write_buffer);
+                if pending.slot.failure.is_some() {
+                    self.skip_after_look_up(cx);
+                } else {
+                    self.introspected(write_buffer);
+                }
                 return Ok(());
             }
             Stage::Sent => true,

@@ -219,6 +219,7 @@ pub static TRANSITIONS: Transitions<RequestState, RequestEvent> = {
                     | Sending
                     | Answering
                     | DescribingCopy
+                    | IntrospectingCopy
                     | Opening
                     | Copying
                     | CheckingTable

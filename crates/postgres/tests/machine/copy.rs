@@ -101,6 +101,13 @@ pub fn an_error_ends_a_copy_wherever_it_stands() {
     assert_eq!(session.sent(), ["Sync"]);
     session.feed_messages(&[ready(b'I')]);
     assert_eq!(received.get().end.as_deref(), Some("server 42501"));
+    let (mut session, _, received) = describing(true);
+    session.feed_messages(&[described(&[], &[("a", 99_999)])]);
+    session.sent();
+    session.feed_messages(&[error("57014"), ready(b'I')]);
+    assert_eq!(session.sent(), ["Sync"]);
+    session.feed_messages(&[ready(b'I')]);
+    assert_eq!(received.get().end.as_deref(), Some("server 57014"));
     let (mut session, id, received) = feeding();
     session.feed_messages(&[error("22P04")]);
     assert_eq!(session.sent(), ["Sync"]);

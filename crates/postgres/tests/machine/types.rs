@@ -46,6 +46,35 @@ pub fn a_statement_goes_on_when_its_types_are_known() {
 }
 
 #[test]
+pub fn a_look_up_that_was_cancelled_fails_its_statement_and_is_made_again_by_the_next() {
+    let mut session = Conversation::start();
+    for syncs in [true, false] {
+        let (_, received) = session.ask(execution("select c", ParameterRows::One, syncs), vec![], vec![]);
+        session.feed_messages(&[described(&[], &[("c", COMPOSITE)])]);
+        assert!(session.sent().contains(&["Query"]));
+        session.feed_messages(&[error("57014"), ready(b'I')]);
+        assert_eq!(received.get().end.as_deref(), (!syncs).then_some("server 57014"));
+        if !syncs {
+            let (_, skipped) = session.ask(execution("select 1", ParameterRows::One, false), vec![], vec![]);
+            session.ask(Request::Sync, vec![], vec![]);
+            assert_eq!(session.sent(), ["Sync"], "the rest of the group is skipped");
+            session.feed_messages(&[ready(b'I')]);
+            assert_eq!(skipped.get().end.as_deref(), Some("skipped"));
+        } else {
+            assert_eq!(session.sent(), ["Sync"]);
+            session.feed_messages(&[ready(b'I')]);
+            assert_eq!(received.get().end.as_deref(), Some("server 57014"));
+        }
+    }
+    let (_, received) = session.ask(execution("select c", ParameterRows::One, true), vec![], vec![]);
+    session.feed_messages(&[described(&[], &[("c", COMPOSITE)])]);
+    session.feed_messages(&[catalogue(), completed("SELECT 1"), ready(b'I')]);
+    session.sent();
+    session.feed_messages(&[msg(backend::BIND_COMPLETE, b""), composite_row(), completed("SELECT 1"), ready(b'I')]);
+    assert!(received.get().rows.is_empty(), "it is no text");
+}
+
+#[test]
 pub fn composite_types_of_the_parameters_of_a_known_statement_are_looked_up() {
     let attribute = |name: &'static [u8]| data_row(&[Some(b"99999"), Some(b"c"), Some(b"c"), None, Some(name), None]);
     let parsed = || [msg(backend::PARSE_COMPLETE, b""), msg(backend::BIND_COMPLETE, b"")].concat();
