@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -56,7 +57,7 @@ def test_a_blocking_driver_imports_no_event_loop_and_no_other_database(database:
 
 @pytest.mark.parametrize("database", OURS)
 def test_a_driver_imports_no_module_of_which_it_needs_a_line(database: str) -> None:
-    unwanted = {"calendar", "locale", "string"}
+    unwanted = {"calendar", "locale", "string", "decimal", "numbers", "uuid", "platform"}
     assert unwanted & modules_after(f"import headrace.{database}") == set()
 
 
@@ -93,6 +94,27 @@ for scheme in sys.argv[1:]:
     print(scheme, "encodings.idna" in sys.modules)
 """
 """Tries to connect where nothing listens."""
+
+FIRST = """
+import re, sys
+import headrace, headrace.%s
+from re import _compiler
+compiled, compile = [], _compiler.compile
+_compiler.compile = lambda pattern, *flags: compiled.append(pattern) or compile(pattern, *flags)
+try:
+    headrace.connect(sys.argv[1] + "://me:secret@127.0.0.1:1/db")
+except headrace.Error:
+    print(compiled)
+"""
+
+
+@pytest.mark.skipif(sys.version_info < (3, 11), reason="the compiler of re has another name in Python 3.10")
+@pytest.mark.parametrize("row", DATABASES, ids=lambda row: row.module)
+def test_a_first_connection_compiles_no_regular_expression(row: Any) -> None:
+    """A usual URL has none of what one looks for, and each takes longer than reading it."""
+    script = [sys.executable, "-c", FIRST % row.module, row.schemes[0]]
+    done = subprocess.run(script, capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
 
 
 def test_a_host_in_ascii_is_looked_up_without_the_tables_of_idna() -> None:

@@ -3,7 +3,52 @@
 use crate::decimals::Maker;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::PyType;
+use pyo3::types::{PyDict, PyType};
+
+/// A class of a module that is imported with the first value of it: `decimal` and `uuid` with all that they import take
+/// longer than the rest of a process's first query.
+pub struct Lazy {
+    module: &'static str,
+    attribute: &'static str,
+    modules: Py<PyDict>,
+    class: PyOnceLock<Py<PyAny>>,
+}
+
+impl Lazy {
+    fn new(py: Python<'_>, module: &'static str, attribute: &'static str) -> PyResult<Self> {
+        let modules = py.import("sys")?.getattr("modules")?.cast_into::<PyDict>()?.unbind();
+        Ok(Self { module, attribute, modules, class: PyOnceLock::new() })
+    }
+
+    /// The class.
+    ///
+    /// # Errors
+    /// What the import raises.
+    pub fn get(&self, py: Python<'_>) -> PyResult<&Py<PyAny>> {
+        self.class.get_or_try_init(py, || Ok(py.import(self.module)?.getattr(self.attribute)?.unbind()))
+    }
+
+    /// The class, if anything has imported its module: otherwise there is no value of it.
+    pub fn imported(&self, py: Python<'_>) -> Option<&Py<PyAny>> {
+        if let Some(class) = self.class.get(py) {
+            return Some(class);
+        }
+        let module = self.modules.bind(py).get_item(self.module).ok()??;
+        // Another thread may be importing it.
+        let class = module.getattr(self.attribute).ok()?.unbind();
+        Some(self.class.get_or_init(py, || class))
+    }
+
+    /// Returns true if `value` is an instance of the class (a subclass counts).
+    pub fn is(&self, value: &Bound<'_, PyAny>) -> bool {
+        self.imported(value.py()).is_some_and(|class| is(value, class))
+    }
+
+    /// Returns true if the exact type of `value` is the class.
+    pub fn is_exactly(&self, value: &Bound<'_, PyAny>) -> bool {
+        self.imported(value.py()).is_some_and(|class| is_exactly(value, class))
+    }
+}
 
 macro_rules! globals {
     ($($name:ident: $module:literal, $attribute:literal;)*) => {
@@ -12,18 +57,22 @@ macro_rules! globals {
             $(#[doc = concat!("`", $module, ".", $attribute, "`")] pub $name: Py<PyAny>,)*
             /// `datetime.timezone.utc`
             pub utc: Py<PyAny>,
-            /// `uuid.SafeUUID.unknown`
-            pub uuid_unknown: Py<PyAny>,
-            /// Makes decimals from coefficients, if this Python's layout is the known one.
-            pub decimals: Option<Maker>,
+            /// `decimal.Decimal`
+            pub decimal: Lazy,
+            /// `uuid.UUID`
+            pub uuid: Lazy,
+            uuid_unknown: PyOnceLock<Py<PyAny>>,
+            maker: PyOnceLock<Option<Maker>>,
         }
 
         impl Globals {
             fn load(py: Python<'_>) -> PyResult<Self> {
                 Ok(Self {
                     $($name: py.import($module)?.getattr($attribute)?.unbind(),)*
-                    uuid_unknown: py.import("uuid")?.getattr("SafeUUID")?.getattr("unknown")?.unbind(),
-                    decimals: Maker::probe(&py.import("decimal")?.getattr("Decimal")?),
+                    decimal: Lazy::new(py, "decimal", "Decimal")?,
+                    uuid: Lazy::new(py, "uuid", "UUID")?,
+                    uuid_unknown: PyOnceLock::new(),
+                    maker: PyOnceLock::new(),
                     utc: py.import("datetime")?.getattr("timezone")?.getattr("utc")?.unbind(),
                 })
             }
@@ -32,8 +81,6 @@ macro_rules! globals {
 }
 
 globals! {
-    decimal: "decimal", "Decimal";
-    uuid: "uuid", "UUID";
     datetime: "datetime", "datetime";
     timezone: "datetime", "timezone";
     ipv4_address: "ipaddress", "IPv4Address";
@@ -79,6 +126,27 @@ globals! {
     in_failed_transaction: "headrace.errors", "InFailedSqlTransaction";
 }
 
+impl Globals {
+    /// Makes decimals from coefficients, if this Python's layout is the known one.
+    ///
+    /// # Errors
+    /// What the import of `decimal` raises.
+    #[inline]
+    pub fn maker(&self, py: Python<'_>) -> PyResult<Option<&Maker>> {
+        let made = || Ok::<_, PyErr>(Maker::probe(self.decimal.get(py)?.bind(py)));
+        self.maker.get_or_try_init(py, made).map(Option::as_ref)
+    }
+
+    /// `uuid.SafeUUID.unknown`
+    ///
+    /// # Errors
+    /// What the import of `uuid` raises.
+    pub fn uuid_unknown(&self, py: Python<'_>) -> PyResult<&Py<PyAny>> {
+        let find = || Ok(py.import("uuid")?.getattr("SafeUUID")?.getattr("unknown")?.unbind());
+        self.uuid_unknown.get_or_try_init(py, find)
+    }
+}
+
 static GLOBALS: PyOnceLock<Globals> = PyOnceLock::new();
 
 /// The objects, loaded at first use.
@@ -93,7 +161,7 @@ pub fn globals(py: Python<'_>) -> PyResult<&Globals> {
 /// own implementation.
 #[pyfunction]
 pub fn makes_decimals(py: Python<'_>) -> PyResult<bool> {
-    Ok(globals(py)?.decimals.is_some())
+    Ok(globals(py)?.maker(py)?.is_some())
 }
 
 /// Returns true if `value` is an instance of the class `class` (a subclass counts).

@@ -334,24 +334,28 @@ impl Sink for RowSink<'_> {
     }
 
     fn decimal(&mut self, ascii: &str) {
-        if let Some(maker) = self.globals.and_then(|globals| globals.decimals.as_ref())
+        let Some(globals) = self.globals else { return self.null() };
+        let maker = match globals.maker(self.py) {
+            Ok(maker) => maker,
+            Err(error) => return self.failed(error),
+        };
+        if let Some(maker) = maker
             && let Some((negative, coefficient, scale)) = decimal_parts(ascii)
         {
             return self.made(maker.make(self.py, negative, coefficient, scale));
         }
-        if let (Some(globals), Some(text)) = (self.globals, ffi::text(self.py, ascii.as_bytes())) {
-            let value = globals.decimal.bind(self.py).call1((text,));
-            self.tried(value);
-        } else {
-            self.null();
-        }
+        let Some(text) = ffi::text(self.py, ascii.as_bytes()) else { return self.null() };
+        let value = globals.decimal.get(self.py).and_then(|class| class.bind(self.py).call1((text,)));
+        self.tried(value);
     }
 
     #[inline]
     fn decimal128(&mut self, negative: bool, coefficient: u128, scale: u32) {
-        match self.globals.and_then(|globals| globals.decimals.as_ref()) {
-            Some(maker) => self.made(maker.make(self.py, negative, coefficient, scale)),
-            None => self.decimal(&decimal_text(negative, coefficient, scale)),
+        let Some(globals) = self.globals else { return self.null() };
+        match globals.maker(self.py) {
+            Err(error) => self.failed(error),
+            Ok(Some(maker)) => self.made(maker.make(self.py, negative, coefficient, scale)),
+            Ok(None) => self.decimal(&decimal_text(negative, coefficient, scale)),
         }
     }
 
@@ -451,11 +455,11 @@ impl Sink for RowSink<'_> {
         let Some(globals) = self.globals else { return self.null() };
         // Its constructor is Python code that distinguishes six kinds of arguments; here the kind is known.
         let made = || -> PyResult<Bound<'_, PyAny>> {
-            let class = globals.uuid.bind(self.py).cast::<PyType>()?;
+            let class = globals.uuid.get(self.py)?.bind(self.py).cast::<PyType>()?;
             let uuid = ffi::instance(class).ok_or_else(|| PyErr::fetch(self.py))?;
             let int = u128::from_be_bytes(*value).into_pyobject(self.py)?;
             ffi::set_attribute(&uuid, pyo3::intern!(self.py, "int"), &int)?;
-            ffi::set_attribute(&uuid, pyo3::intern!(self.py, "is_safe"), globals.uuid_unknown.bind(self.py))?;
+            ffi::set_attribute(&uuid, pyo3::intern!(self.py, "is_safe"), globals.uuid_unknown(self.py)?.bind(self.py))?;
             Ok(uuid)
         }();
         self.tried(made);

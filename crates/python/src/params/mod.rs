@@ -190,7 +190,7 @@ impl Value for PyValue<'_> {
             self.wrong("a floating-point number")
         })?;
         // What has no exponent that small or large is infinite or zero without an error.
-        if (float.is_infinite() || float == 0.0) && is(plain, &self.globals()?.decimal) {
+        if (float.is_infinite() || float == 0.0) && self.globals()?.decimal.is(plain) {
             let (fits, bound) = match float == 0.0 {
                 true => (!plain.is_truthy()?, "is nearer to zero than"),
                 false => (plain.call_method0("is_infinite")?.is_truthy()?, "does not fit"),

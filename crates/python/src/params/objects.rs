@@ -107,7 +107,7 @@ pub(super) fn digits<'py>(number: &Bound<'py, PyAny>, error: PyErr) -> PyResult<
     if !number.is_instance_of::<PyInt>() || !error.is_instance_of::<PyValueError>(py) {
         return Err(error);
     }
-    globals(py)?.decimal.bind(py).call1((number,))?.str()
+    globals(py)?.decimal.get(py)?.bind(py).call1((number,))?.str()
 }
 
 pub(super) fn days_of(date: &Bound<'_, PyDate>) -> i32 {

@@ -32,9 +32,9 @@ impl<'a> PyValue<'a> {
         }
         if v.is_instance_of::<PyDate>() {
             ValueKind::Date
-        } else if is_exactly(v, &g.decimal) {
+        } else if g.decimal.is_exactly(v) {
             ValueKind::Decimal
-        } else if is_exactly(v, &g.uuid) {
+        } else if g.uuid.is_exactly(v) {
             ValueKind::Uuid
         } else if v.is_instance_of::<PyTime>() {
             match v.cast::<PyTime>() {
@@ -59,9 +59,9 @@ impl<'a> PyValue<'a> {
             ValueKind::Int
         } else if v.is_instance_of::<PyFloat>() {
             ValueKind::Float
-        } else if is(v, &g.decimal) {
+        } else if g.decimal.is(v) {
             ValueKind::Decimal
-        } else if is(v, &g.uuid) {
+        } else if g.uuid.is(v) {
             ValueKind::Uuid
         } else if is(v, &g.ipv4_interface)
             || is(v, &g.ipv6_interface)
@@ -132,9 +132,8 @@ impl<'a> PyValue<'a> {
             Exact::Other => {
                 let g = globals(py)?;
                 // Of those that are subclasses of each other the narrower one is first.
+                let lazy = [g.decimal.imported(py), g.uuid.imported(py)];
                 let classes = [
-                    &g.decimal,
-                    &g.uuid,
                     &g.ipv4_interface,
                     &g.ipv6_interface,
                     &g.ipv4_address,
@@ -142,7 +141,7 @@ impl<'a> PyValue<'a> {
                     &g.ipv4_network,
                     &g.ipv6_network,
                 ];
-                match classes.into_iter().find(|class| is(plain, class)) {
+                match lazy.into_iter().flatten().chain(classes).find(|class| is(plain, class)) {
                     Some(class) if !is_exactly(plain, class) => class.bind(py).getattr("__str__")?,
                     _ => return plain.str(),
                 }
