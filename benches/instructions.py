@@ -23,6 +23,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,8 @@ QMARK = ("informix", "cubrid")
 
 REPETITIONS = {
     "select": (500, 4500, 1, "one-row select by key, prepared"),
+    "select-limit": (500, 4500, 1, "the same, timeout=5"),
+    "select-dict": (500, 4500, 1, "the same, as a dictionary"),
     "select-async": (500, 4500, 1, "the same, asyncio"),
     "select-async-timer": (500, 4500, 1, "the same, asyncio, beside a timer"),
     "select-async-limit": (500, 4500, 1, "the same, asyncio, timeout=5"),
@@ -59,7 +62,14 @@ REPETITIONS = {
     "pool": (500, 4500, 1, "the same, with a connection of a pool"),
     "pool-async": (500, 4500, 1, "the same, asyncio"),
     "pool-uvloop": (500, 4500, 1, "the same, uvloop"),
+    "execute": (500, 4500, 1, "the same, on a new cursor"),
+    "execute-async": (500, 4500, 1, "the same, asyncio"),
+    "execute-uvloop": (500, 4500, 1, "the same, uvloop"),
     "fetchrow": (500, 4500, 1, "fetchrow of a row by key, prepared"),
+    "fetchrow-async": (500, 4500, 1, "the same, asyncio"),
+    "fetchrow-uvloop": (500, 4500, 1, "the same, uvloop"),
+    "fetchval": (500, 4500, 1, "fetchval of a row by key, prepared"),
+    "fetchval-uvloop": (500, 4500, 1, "the same, uvloop"),
     "fetch": (1, 5, FETCHED, "row of five columns fetched"),
     "fetch-records": (1, 5, FETCHED, "the same, as a Record"),
     "fetch-types": (1, 5, FETCHED, "row of a decimal, timestamp, text, NULL"),
@@ -185,30 +195,34 @@ def blocking(workload: str, url: str, times: int) -> None:
     if workload == "bulk-in" and url.startswith(("mariadb", "mysql")):
         url += "?local_infile=on"
     with headrace.connect(url, autocommit=True) as conn:
-        cursor = conn.cursor(row_factory=headrace.rows.record_row if workload == "fetch-records" else None)
+        factory = {"fetch-records": headrace.rows.record_row, "select-dict": headrace.rows.dict_row}.get(workload)
+        cursor = conn.cursor(row_factory=factory)
+        works: dict[str, Callable[[int], object]] = {
+            "select": lambda n: cursor.execute(select, (n % 100,)).fetchall(),
+            "select-dict": lambda n: cursor.execute(select, (n % 100,)).fetchall(),
+            "select-limit": lambda n: cursor.execute(select, (n % 100,), timeout=5.0).fetchall(),
+            # More than the cache of prepared statements keeps: one leaves it for each.
+            "select-new": lambda n: cursor.execute(f"{select} -- {n}", (n % 100,)).fetchall(),
+            "execute": lambda n: conn.execute(select, (n % 100,)).fetchall(),
+            "fetchrow": lambda n: conn.fetchrow(select, n % 100),
+            "fetchval": lambda n: conn.fetchval(select, n % 100),
+            "fetch": lambda _: cursor.execute(FETCH).fetchall(),
+            "fetch-records": lambda _: cursor.execute(FETCH).fetchall(),
+            "fetch-types": lambda _: cursor.execute(FETCH_TYPES).fetchall(),
+            "arrow": lambda _: conn.fetch_arrow_table(FETCH),
+            "bulk-in": lambda _: getattr(conn, "copy_in" if hasattr(conn, "copy_in") else "load_rows")("filled", same),
+        }
+        if workload in works:
+            # The same for all, so that they can be compared: a call.
+            work = works[workload]
+            for n in range(times):
+                work(n)
+            return
         for n in range(times):
-            if workload == "arrow":
-                conn.fetch_arrow_table(FETCH)
-            elif columns is not None:
-                with conn.transaction():
-                    conn.executemany(insert, columns)
-            elif workload == "bulk-in":
-                (conn.copy_in if hasattr(conn, "copy_in") else conn.load_rows)("filled", same)
-            elif workload == "write-row":
+            if workload == "write-row":
                 with cursor.copy("COPY filled FROM STDIN") as copy:
                     for row in same:
                         copy.write_row(row)
-            elif workload == "select":
-                cursor.execute(select, (n % 100,)).fetchall()
-            elif workload == "select-new":
-                # More than the cache of prepared statements keeps: one leaves it for each.
-                cursor.execute(f"{select} -- {n}", (n % 100,)).fetchall()
-            elif workload == "fetchrow":
-                conn.fetchrow(select, n % 100)
-            elif workload in ("fetch", "fetch-records"):
-                cursor.execute(FETCH).fetchall()
-            elif workload == "fetch-types":
-                cursor.execute(FETCH_TYPES).fetchall()
             elif workload == "pipeline":
                 # CUBRID pipelines inside of a transaction.
                 with conn.transaction() if url.startswith("cubrid") else contextlib.nullcontext(), conn.pipeline():
@@ -217,7 +231,7 @@ def blocking(workload: str, url: str, times: int) -> None:
                     one.fetchone()
             else:
                 with conn.transaction():
-                    conn.executemany(insert, rows(BATCH))
+                    conn.executemany(insert, rows(BATCH) if columns is None else columns)
 
 
 def adbc(workload: str, url: str, times: int) -> None:
@@ -245,21 +259,31 @@ async def pooled(url: str, times: int) -> None:
                 await (await lent.execute(select, (n % 100,))).fetchall()
 
 
-async def asynchronous(url: str, times: int, timeout: float | None, timer: bool) -> None:
+async def asynchronous(workload: str, url: str, times: int, timeout: float | None) -> None:
     """What a client does, on a loop, with a limit in seconds for each statement. With ``timer`` something else waits on
     the loop, as in every web server: the loop asks for the time in each of its turns then, which is not what a limit
     costs."""
     import headrace.aio
 
-    if timer:
+    if workload.endswith("-timer"):
         asyncio.get_running_loop().call_later(3600, print)
     mark = "?" if url.startswith(QMARK) else "%s"
     select = f"SELECT id, name FROM fetched WHERE id = {mark}"
     async with await headrace.aio.connect(url, autocommit=True) as conn:
         cursor = conn.cursor()
-        for n in range(times):
-            await cursor.execute(select, (n % 100,), timeout=timeout)
-            await cursor.fetchall()
+        if workload.startswith("execute"):
+            for n in range(times):
+                await (await conn.execute(select, (n % 100,))).fetchall()
+        elif workload.startswith("fetchrow"):
+            for n in range(times):
+                await conn.fetchrow(select, n % 100)
+        elif workload.startswith("fetchval"):
+            for n in range(times):
+                await conn.fetchval(select, n % 100)
+        else:
+            for n in range(times):
+                await cursor.execute(select, (n % 100,), timeout=timeout)
+                await cursor.fetchall()
 
 
 def rows(count: int) -> list[tuple[object, ...]]:
@@ -349,7 +373,7 @@ def client(workload: str, url: str, times: int) -> None:
     elif workload.startswith("pool"):
         work = pooled(url, times)
     else:
-        work = asynchronous(url, times, timeout, workload.endswith("-timer"))
+        work = asynchronous(workload, url, times, timeout)
     importlib.import_module(loop).run(work)
 
 

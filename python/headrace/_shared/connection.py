@@ -12,12 +12,12 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from .. import defaults, errors
-from .._native import Result
+from .._native import Result, shortcut
 from ..rows import RowFactory, tuple_row
 from ..types import ParameterRows
 from .arguments import checked_rows
 from .arrow_queries import BlockingArrowQueries
-from .core import Pipelined, Rollback, check_keywords
+from .core import Core, Pipelined, Rollback, check_keywords
 from .cursor import BlockingCursor
 from .cursor_base import Params
 from .lease import NO_CORE
@@ -202,12 +202,17 @@ class BlockingConnection(BlockingArrowQueries[R]):
         except BaseException as error:
             self._withdraw(core, error)
             raise
+        return self._made_rows(core, factory, result)
+
+    def _made_rows(self, core: Core, factory: RowFactory[T], result: Any) -> list[T]:
+        """The rows of what the engine has returned for a query."""
         if factory is core.tuples and isinstance(result, Result) and result.rows is not None:
             return result.rows  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
         cursor = self._cursor_type(self, factory)
         cursor._take(result)
         return cursor._all()
 
+    @shortcut
     def fetch(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> list[R]:
         """Executes a query and returns all of its rows.
 
@@ -229,6 +234,7 @@ class BlockingConnection(BlockingArrowQueries[R]):
             check_keywords("fetch", named)
         return self._rows(self.row_factory, sql, args, timeout)
 
+    @shortcut
     def fetchrow(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> R | None:
         """Executes a query and returns its first row.
 
@@ -251,6 +257,7 @@ class BlockingConnection(BlockingArrowQueries[R]):
         rows = self._rows(self.row_factory, sql, args, timeout, True)
         return rows[0] if rows else None
 
+    @shortcut
     def fetchval(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
         """Executes a query and returns the first value of its first row.
 

@@ -105,14 +105,14 @@ class BlockingWaiting(ConnectionBase[R]):
         self._abandon_unfinished(core)
         core.withdraw(error)
 
-    def _raise(self, core: Core, cursor: BlockingCursor[Any], error: BaseException, limit: Limit) -> NoReturn:
-        """Raises the error with which the engine's call for a cursor has ended, for the shortcut of ``execute``: what
-        that does itself with it."""
+    def _raise(self, core: Core, cursor: BlockingCursor[Any] | None, error: BaseException, limit: Limit) -> NoReturn:
+        """Raises the error with which the engine's call has ended, for a shortcut: what its method does itself with
+        it."""
         try:
             try:
                 raise error
             except BaseException:
-                if isinstance(error, errors.DatabaseError):
+                if cursor is not None and isinstance(error, errors.DatabaseError):
                     cursor._failed(error)
                 self._unanswered(core, error, limit)
                 raise

@@ -1,6 +1,7 @@
 //! What stands in a class in the place of a method: a descriptor that looks like it.
 
-use super::usual::PLACES;
+use super::coroutine::{self, Method};
+use super::usual::{PLACES, Wanted};
 use pyo3::ffi::{self, PyObject};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -38,6 +39,8 @@ unsafe fn function_of(shortcut: *mut PyObject) -> *mut PyObject {
 struct Profiling {
     /// `sys.getprofile`.
     function: Py<PyAny>,
+    /// `sys.get_coroutine_origin_tracking_depth`: asyncio's debug mode asks for where coroutines were made.
+    tracked: Py<PyAny>,
     /// `sys.monitoring.get_tool` and the number of a profiler, by which `cProfile` asks since Python 3.12.
     tool: Option<(Py<PyAny>, Py<PyAny>)>,
 }
@@ -65,6 +68,24 @@ unsafe fn is_profiled() -> bool {
                 .tool
                 .as_ref()
                 .is_some_and(|(get, number)| !is_none(ffi::PyObject_CallOneArg(get.as_ptr(), number.as_ptr())))
+    }
+}
+
+/// Returns true while coroutines keep where they were made.
+///
+/// # Safety
+/// The interpreter must be attached.
+unsafe fn is_tracked() -> bool {
+    let Some(profiling) = PROFILING.get() else { return false };
+    // SAFETY: by this function's own contract; the function takes no argument, and returns a small number.
+    unsafe {
+        let depth = ffi::PyObject_CallNoArgs(profiling.tracked.as_ptr());
+        if depth.is_null() {
+            ffi::PyErr_Clear();
+            return true;
+        }
+        let depth = Bound::from_owned_ptr(Python::assume_attached(), depth);
+        ffi::PyLong_AsLong(depth.as_ptr()) != 0
     }
 }
 
@@ -105,7 +126,45 @@ macro_rules! calls {
     };
 }
 
-calls! { execute fetchall fetchone }
+calls! { execute fetchall fetchone fetch fetchrow fetchval }
+
+macro_rules! coroutines {
+    ($($name:ident: $begun:ident $method:expr,)*) => {
+        $(unsafe extern "C" fn $begun(
+            shortcut: *mut PyObject,
+            args: *const *mut PyObject,
+            count: usize,
+            names: *mut PyObject,
+        ) -> *mut PyObject {
+            // SAFETY: called by the interpreter with a shortcut and the arguments of a vectorcall.
+            unsafe {
+                let (function, given) = (function_of(shortcut), ffi::PyVectorcall_NARGS(count) as usize);
+                let made = match is_profiled() || is_tracked() {
+                    true => None,
+                    false => coroutine::call($method, function, args, given, names),
+                };
+                made.unwrap_or_else(|| ffi::PyObject_Vectorcall(function, args, count, names))
+            }
+        })*
+
+        /// What makes the coroutine of a loop's method of this name.
+        fn coroutine_of(name: &str) -> Option<ffi::vectorcallfunc> {
+            match name {
+                $(stringify!($name) => Some($begun),)*
+                _ => None,
+            }
+        }
+    };
+}
+
+coroutines! {
+    execute: begin_execute Method::Execute,
+    fetchall: begin_fetchall Method::FetchAll,
+    fetchone: begin_fetchone Method::FetchOne,
+    fetch: begin_fetch Method::Query(Wanted::Rows),
+    fetchrow: begin_fetchrow Method::Query(Wanted::Row),
+    fetchval: begin_fetchval Method::Query(Wanted::Value),
+}
 
 /// `cursor.execute`: a method object.
 unsafe extern "C" fn bind(shortcut: *mut PyObject, object: *mut PyObject, _: *mut PyObject) -> *mut PyObject {
@@ -210,8 +269,8 @@ fn class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     Ok(made.bind(py))
 }
 
-/// What stands in a class in place of a method of a cursor, and does the usual case of it: `execute`, `fetchall` or
-/// `fetchone`. Returns any other function itself.
+/// What stands in a class in place of a method of a cursor or of a connection, and does the usual case of it: `execute`,
+/// `fetchall`, `fetchone`, `fetch`, `fetchrow` or `fetchval`, which may be a coroutine function. Returns any other function itself.
 ///
 /// # Errors
 /// MemoryError.
@@ -220,8 +279,11 @@ fn class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
 pub fn shortcut(function: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
     let py = function.py();
     let name = function.getattr(intern!(py, "__name__"))?.extract::<String>()?;
-    let Some(call) = call_of(&name) else { return Ok(function) };
+    let flags = function.getattr(intern!(py, "__code__"))?.getattr(intern!(py, "co_flags"))?.extract::<c_int>()?;
+    let is_coroutine = flags & ffi::CO_COROUTINE != 0;
+    let Some(call) = (if is_coroutine { coroutine_of(&name) } else { call_of(&name) }) else { return Ok(function) };
     let class = class(py)?.as_type_ptr();
+    coroutine::prepare(py)?;
     if METHOD.get().is_none() {
         let _ = METHOD.set(py.import("types")?.getattr("MethodType")?.unbind());
         let sys = py.import("sys")?;
@@ -229,7 +291,8 @@ pub fn shortcut(function: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
             Some(tools) => Some((tools.getattr("get_tool")?.unbind(), tools.getattr("PROFILER_ID")?.unbind())),
             None => None,
         };
-        let _ = PROFILING.set(Profiling { function: sys.getattr("getprofile")?.unbind(), tool });
+        let tracked = sys.getattr("get_coroutine_origin_tracking_depth")?.unbind();
+        let _ = PROFILING.set(Profiling { function: sys.getattr("getprofile")?.unbind(), tracked, tool });
     }
     // SAFETY: the class is one of shortcuts, whose instances are laid out as `Shortcut`; allocation returns a zeroed
     // one, or NULL with an exception set. It owns the reference to the function.

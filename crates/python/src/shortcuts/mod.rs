@@ -1,4 +1,4 @@
-//! Calls of a blocking cursor in the usual case, without a frame of Python's.
+//! Calls of cursors and connections in the usual case, without a frame of Python's.
 //!
 //! What [`shortcut`] returns stands in a class in the place of a method that is written in Python, and has all of its
 //! attributes. When it is called, it finds out whether the case is the usual one, and does then what the method would
@@ -13,6 +13,8 @@
 #[cfg(Py_GIL_DISABLED)]
 use pyo3::prelude::*;
 
+#[cfg(not(Py_GIL_DISABLED))]
+mod coroutine;
 #[cfg(not(Py_GIL_DISABLED))]
 mod descriptor;
 #[cfg(not(Py_GIL_DISABLED))]

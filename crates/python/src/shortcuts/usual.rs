@@ -1,5 +1,6 @@
-//! What `execute`, `fetchall` and `fetchone` of a blocking cursor do in the usual case.
+//! What `execute`, `fetchall` and `fetchone` of a cursor do in the usual case.
 
+use super::coroutine::Objects;
 use super::slots::{Class, Place, get, place, set};
 use crate::result::RequestResult;
 use pyo3::ffi::{self, PyObject};
@@ -11,8 +12,8 @@ use std::sync::OnceLock;
 
 /// Where everything is that the shortcuts read and write.
 pub(super) struct Places {
-    cursor: Class,
-    connection: Class,
+    pub(super) cursor: Class,
+    pub(super) connection: Class,
     core: Class,
     // Those of a cursor.
     of_connection: Place,
@@ -28,22 +29,64 @@ pub(super) struct Places {
     keeps_rows: Place,
     error: Place,
     arrow: Place,
-    // That of a connection.
+    // Those of a connection.
     its_core: Place,
+    cursor_type: Place,
     // Those of a core.
     command_timeout: Place,
     pipelines: Place,
+    noticed: Place,
     run: Place,
     timing: Place,
     tuples: Place,
+    watch: Place,
     way: Place,
     // Objects.
     left: Py<PyString>,
     ending: Py<PyString>,
-    timeout: Py<PyString>,
+    pub(super) timeout: Py<PyString>,
+    /// That alone: the names of the arguments of a call.
+    pub(super) names: Py<PyTuple>,
+    pub(super) throw: Py<PyString>,
+    start: Py<PyString>,
+    its_factory: Py<PyString>,
+    its_execute: Py<PyString>,
+    tuple_row: Py<PyAny>,
     handed_over: Py<PyAny>,
     nothing: Py<PyTuple>,
     zero: Py<PyAny>,
+}
+
+/// What a connection's short forms return of a query.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    /// `fetch`: all rows.
+    Rows,
+    /// `fetchrow`: the first row, or None.
+    Row,
+    /// `fetchval`: the first value of the first row, or None.
+    Value,
+}
+
+/// What a statement on a loop has come to.
+pub(super) enum Begun {
+    /// Its result is there.
+    Returned(*mut PyObject),
+    /// It was submitted: there is a future, and what waits for it.
+    Submitted,
+    /// Another coroutine was made, which does it.
+    Called,
+    /// It has failed, with the exception that is set: see [`raise_left`].
+    Failed,
+    /// Another exception is set.
+    Raised,
+}
+
+impl Begun {
+    /// What a call has returned.
+    pub(super) fn of(object: *mut PyObject) -> Self {
+        if object.is_null() { Self::Raised } else { Self::Returned(object) }
+    }
 }
 
 /// Of the classes of cursors, connections and their cores, once they are there.
@@ -75,29 +118,15 @@ impl Places {
                 return None;
             }
             let (cursor, sql, params) = (*args, *args.add(1), if count == 3 { *args.add(2) } else { none });
-            if !self.cursor.has(cursor) || get(cursor, self.closed) != ffi::Py_False() {
-                return None;
-            }
-            let connection = get(cursor, self.of_connection);
-            if get(cursor, self.pending) != none || !self.connection.has(connection) {
-                return None;
-            }
-            let core = get(connection, self.its_core);
-            if !self.core.has(core)
-                || get(core, self.pipelines).is_null()
-                || get(core, self.timing) != ffi::Py_False()
-                || get(core, self.tuples) != get(cursor, self.row_factory)
-                || ffi::PyDict_Size(get(core, self.pipelines)) != 0
-            {
+            let (connection, core) = self.usual(cursor)?;
+            if get(core, self.tuples) != get(cursor, self.row_factory) {
                 return None;
             }
             let cursor = Bound::from_borrowed_ptr(py, cursor);
             let connection = Bound::from_borrowed_ptr(py, connection);
             let core = Bound::from_borrowed_ptr(py, core);
-            for name in [&self.left, &self.ending] {
-                if !connection.getattr(name.bind(py)).is_ok_and(|left| left.is_none()) {
-                    return None;
-                }
+            if !self.has_left_nothing(&connection) {
+                return None;
             }
             let limit = if timeout == none { get(core.as_ptr(), self.command_timeout) } else { timeout };
             let limit = Bound::from_borrowed_ptr_or_opt(py, limit)?;
@@ -114,10 +143,413 @@ impl Places {
             Some(match taken {
                 Ok(()) => cursor.into_ptr(),
                 Err(error) => {
-                    raised(&connection, (&core, &cursor), &limit, error);
+                    raised(&connection, (&core, Some(&cursor)), &limit, error);
                     null_mut()
                 }
             })
+        }
+    }
+
+    /// A cursor of a connection, with its row factory; `None` with an exception set.
+    ///
+    /// # Safety
+    /// `connection` must be of the class of connections, and the interpreter attached.
+    unsafe fn new_cursor<'py>(&self, connection: *mut PyObject) -> Option<Bound<'py, PyAny>> {
+        // SAFETY: by this function's own contract; calls return a new reference, or NULL with an exception set.
+        unsafe {
+            let py = Python::assume_attached();
+            let factory = ffi::PyObject_GetAttr(connection, self.its_factory.as_ptr());
+            let factory = Bound::from_owned_ptr_or_opt(py, factory)?;
+            let Some(make) = Bound::from_borrowed_ptr_or_opt(py, get(connection, self.cursor_type)) else {
+                ffi::PyErr_SetString(ffi::PyExc_AttributeError, c"_cursor_type".as_ptr());
+                return None;
+            };
+            let arguments = [connection, factory.as_ptr()];
+            let made = ffi::PyObject_Vectorcall(make.as_ptr(), arguments.as_ptr(), arguments.len(), null_mut());
+            Bound::from_owned_ptr_or_opt(py, made)
+        }
+    }
+
+    /// `fetch(sql, *args, timeout=None)` of a blocking connection, as [`Places::execute`].
+    ///
+    /// # Safety
+    /// As for [`Places::execute`].
+    pub(super) unsafe fn fetch(
+        &self,
+        args: *const *mut PyObject,
+        count: usize,
+        names: *mut PyObject,
+    ) -> Option<*mut PyObject> {
+        // SAFETY: by this function's own contract.
+        unsafe { self.query(Wanted::Rows, args, count, names) }
+    }
+
+    /// `fetchrow(sql, *args, timeout=None)` of a blocking connection, as [`Places::execute`].
+    ///
+    /// # Safety
+    /// As for [`Places::execute`].
+    pub(super) unsafe fn fetchrow(
+        &self,
+        args: *const *mut PyObject,
+        count: usize,
+        names: *mut PyObject,
+    ) -> Option<*mut PyObject> {
+        // SAFETY: by this function's own contract.
+        unsafe { self.query(Wanted::Row, args, count, names) }
+    }
+
+    /// `fetchval(sql, *args, timeout=None)` of a blocking connection, as [`Places::execute`].
+    ///
+    /// # Safety
+    /// As for [`Places::execute`].
+    pub(super) unsafe fn fetchval(
+        &self,
+        args: *const *mut PyObject,
+        count: usize,
+        names: *mut PyObject,
+    ) -> Option<*mut PyObject> {
+        // SAFETY: by this function's own contract.
+        unsafe { self.query(Wanted::Value, args, count, names) }
+    }
+
+    /// The tuple of a query's parameters, which are the arguments from the third on; NULL with an exception set.
+    ///
+    /// # Safety
+    /// As for [`Places::execute`]; there must be three arguments or more.
+    pub(super) unsafe fn rest(&self, args: *const *mut PyObject, count: usize) -> *mut PyObject {
+        // SAFETY: the tuple is new, and gets as many references as it has places.
+        unsafe {
+            let tuple = ffi::PyTuple_New((count - 2) as ffi::Py_ssize_t);
+            if !tuple.is_null() {
+                for at in 2..count {
+                    ffi::PyTuple_SET_ITEM(tuple, (at - 2) as ffi::Py_ssize_t, ffi::Py_NewRef(*args.add(at)));
+                }
+            }
+            tuple
+        }
+    }
+
+    /// A query of a blocking connection, as [`Places::execute`].
+    ///
+    /// # Safety
+    /// As for [`Places::execute`].
+    unsafe fn query(
+        &self,
+        wanted: Wanted,
+        args: *const *mut PyObject,
+        count: usize,
+        names: *mut PyObject,
+    ) -> Option<*mut PyObject> {
+        // SAFETY: as in `execute`.
+        unsafe {
+            let (py, none) = (Python::assume_attached(), ffi::Py_None());
+            let named = if names.is_null() { 0 } else { ffi::PyTuple_GET_SIZE(names) };
+            let timeout = match named {
+                0 => none,
+                1 if ffi::PyTuple_GET_ITEM(names, 0) == self.timeout.as_ptr() => *args.add(count),
+                _ => return None,
+            };
+            if count < 2 || !self.connection.has(*args) {
+                return None;
+            }
+            let core = Bound::from_borrowed_ptr(py, self.usual_core(*args)?);
+            let connection = Bound::from_borrowed_ptr(py, *args);
+            if !self.has_left_nothing(&connection) {
+                return None;
+            }
+            let limit = if timeout == none { get(core.as_ptr(), self.command_timeout) } else { timeout };
+            let limit = Bound::from_borrowed_ptr_or_opt(py, limit)?;
+            let way = Bound::from_borrowed_ptr_or_opt(py, get(core.as_ptr(), self.way))?;
+            let run = Bound::from_borrowed_ptr_or_opt(py, get(core.as_ptr(), self.run))?;
+            let factory = self.factory(&connection, wanted)?;
+            let is_bare = factory.as_ptr() == get(core.as_ptr(), self.tuples);
+            let params = if count > 2 { self.rest(args, count) } else { ffi::Py_NewRef(none) };
+            let Some(params) = Bound::from_owned_ptr_or_opt(py, params) else { return Some(null_mut()) };
+            let (first, bare) = (truth(wanted != Wanted::Rows), truth(is_bare));
+            let arguments = [*args.add(1), params.as_ptr(), way.as_ptr(), first, bare, limit.as_ptr()];
+            let outcome = ffi::PyObject_Vectorcall(run.as_ptr(), arguments.as_ptr(), arguments.len(), null_mut());
+            let outcome = match Bound::from_owned_ptr_or_opt(py, outcome) {
+                Some(rows) if is_bare && ffi::PyList_CheckExact(rows.as_ptr()) != 0 => Ok(rows),
+                Some(outcome) => core.call_method1(intern!(py, "without_notices"), (outcome,)),
+                None => Err(PyErr::fetch(py)),
+            };
+            Some(match outcome {
+                Ok(outcome) => self.chosen((&connection, &core), &factory, is_bare, wanted, &outcome),
+                Err(error) => {
+                    raised(&connection, (&core, None), &limit, error);
+                    null_mut()
+                }
+            })
+        }
+    }
+
+    /// The row factory of a query; `None` where the connection has none.
+    fn factory<'py>(&self, connection: &Bound<'py, PyAny>, wanted: Wanted) -> Option<Bound<'py, PyAny>> {
+        let py = connection.py();
+        match wanted {
+            Wanted::Value => Some(self.tuple_row.bind(py).clone()),
+            Wanted::Rows | Wanted::Row => connection.getattr(self.its_factory.bind(py)).ok(),
+        }
+    }
+
+    /// What is wanted of the outcome of a query; NULL with an exception set.
+    fn chosen(
+        &self,
+        (connection, core): (&Bound<'_, PyAny>, &Bound<'_, PyAny>),
+        factory: &Bound<'_, PyAny>,
+        is_bare: bool,
+        wanted: Wanted,
+        outcome: &Bound<'_, PyAny>,
+    ) -> *mut PyObject {
+        let py = connection.py();
+        let chosen = || -> PyResult<Bound<'_, PyAny>> {
+            let rows = match is_bare && outcome.is_exact_instance_of::<PyList>() {
+                true => outcome.clone(),
+                false => connection.call_method1(intern!(py, "_made_rows"), (core, factory, outcome))?,
+            };
+            let row = match (wanted, rows.len()?) {
+                (Wanted::Rows, _) => return Ok(rows),
+                (Wanted::Row | Wanted::Value, 0) => return Ok(py.None().into_bound(py)),
+                (Wanted::Row | Wanted::Value, _) => match rows.cast_exact::<PyList>() {
+                    Ok(rows) => rows.get_item(0)?,
+                    Err(_) => rows.get_item(0)?,
+                },
+            };
+            match (wanted, row.cast_exact::<PyTuple>()) {
+                (Wanted::Value, Ok(row)) => row.get_item(0),
+                (Wanted::Value, Err(_)) => row.get_item(0),
+                _ => Ok(row),
+            }
+        };
+        chosen().map_or_else(
+            |error| {
+                error.restore(py);
+                null_mut()
+            },
+            Bound::into_ptr,
+        )
+    }
+
+    /// The connection and the core of a cursor that may execute a statement as usual.
+    ///
+    /// # Safety
+    /// `cursor` must be live, and the interpreter attached.
+    unsafe fn usual(&self, cursor: *mut PyObject) -> Option<(*mut PyObject, *mut PyObject)> {
+        // SAFETY: slots are read of objects of the classes that have them.
+        unsafe {
+            if !self.cursor.has(cursor) || get(cursor, self.closed) != ffi::Py_False() {
+                return None;
+            }
+            let connection = get(cursor, self.of_connection);
+            if get(cursor, self.pending) != ffi::Py_None() || !self.connection.has(connection) {
+                return None;
+            }
+            Some((connection, self.usual_core(connection)?))
+        }
+    }
+
+    /// The core of a connection that may execute a statement as usual.
+    ///
+    /// # Safety
+    /// `connection` must be of the class of connections, and the interpreter attached.
+    unsafe fn usual_core(&self, connection: *mut PyObject) -> Option<*mut PyObject> {
+        // SAFETY: slots are read of objects of the classes that have them.
+        unsafe {
+            let core = get(connection, self.its_core);
+            let is_usual = self.core.has(core)
+                && !get(core, self.pipelines).is_null()
+                && get(core, self.timing) == ffi::Py_False()
+                && ffi::PyDict_Size(get(core, self.pipelines)) == 0;
+            is_usual.then_some(core)
+        }
+    }
+
+    /// Returns true if a blocking connection has left nothing that the next statement is to wait for.
+    fn has_left_nothing(&self, connection: &Bound<'_, PyAny>) -> bool {
+        let py = connection.py();
+        [&self.left, &self.ending]
+            .into_iter()
+            .all(|name| connection.getattr(name.bind(py)).is_ok_and(|left| left.is_none()))
+    }
+
+    /// Submits the statement of `execute(sql, params=None, *, timeout=None)` of a loop's cursor; `None` where the case is
+    /// not the usual one.
+    ///
+    /// # Safety
+    /// `of` must be that of a coroutine which is one of `execute`, and the interpreter attached.
+    pub(super) unsafe fn begin_execute(&self, of: &mut Objects) -> Option<Begun> {
+        // SAFETY: the coroutine owns its objects for as long as it runs, also what is put there: first of all the
+        // connection and its core, so that nothing that runs meanwhile can free them.
+        unsafe {
+            let (connection, core) = self.usual(of.object)?;
+            of.connection = ffi::Py_NewRef(connection);
+            of.core = ffi::Py_NewRef(core);
+            self.clear(&Bound::from_borrowed_ptr(Python::assume_attached(), of.object));
+            Some(self.submit(of, false, false))
+        }
+    }
+
+    /// Makes the cursor of `execute` of a loop's connection, and calls its own `execute`.
+    ///
+    /// # Safety
+    /// `of` must be that of a coroutine which is one of that, and the interpreter attached.
+    pub(super) unsafe fn begin_new(&self, of: &mut Objects) -> Begun {
+        // SAFETY: as in `begin_execute`.
+        unsafe {
+            let Some(cursor) = self.new_cursor(of.object) else { return Begun::Raised };
+            let mut arguments = [cursor.as_ptr(), of.sql, of.params, of.timeout];
+            let count = if of.params.is_null() { 2 } else { 3 };
+            if let Some(place) = arguments.get_mut(count) {
+                *place = of.timeout;
+            }
+            let names = if of.timeout.is_null() { null_mut() } else { self.names.as_ptr() };
+            let name = self.its_execute.as_ptr();
+            let called = ffi::PyObject_VectorcallMethod(name, arguments.as_ptr(), count, names);
+            if called.is_null() {
+                return Begun::Raised;
+            }
+            of.inner = match ffi::PyCoro_CheckExact(called) {
+                0 => {
+                    let inner = awaited(called);
+                    ffi::Py_DECREF(called);
+                    inner
+                }
+                _ => called,
+            };
+            if of.inner.is_null() { Begun::Raised } else { Begun::Called }
+        }
+    }
+
+    /// Submits the query of a loop's connection; `None` where the case is not the usual one.
+    ///
+    /// # Safety
+    /// As for [`Places::begin_execute`].
+    pub(super) unsafe fn begin_query(&self, of: &mut Objects, wanted: Wanted) -> Option<Begun> {
+        // SAFETY: as in `begin_execute`.
+        unsafe {
+            let core = self.usual_core(of.object)?;
+            let connection = Bound::from_borrowed_ptr(Python::assume_attached(), of.object);
+            of.connection = ffi::Py_NewRef(of.object);
+            of.core = ffi::Py_NewRef(core);
+            of.factory = self.factory(&connection, wanted)?.into_ptr();
+            of.is_bare = of.factory == get(core, self.tuples);
+            Some(self.submit(of, wanted != Wanted::Rows, of.is_bare))
+        }
+    }
+
+    /// What is wanted of the outcome of a query, which is owned.
+    ///
+    /// # Safety
+    /// As for [`Places::begin_query`], which has submitted the query.
+    pub(super) unsafe fn end_query(&self, of: &Objects, wanted: Wanted, outcome: *mut PyObject) -> Begun {
+        // SAFETY: as in `begin_execute`.
+        unsafe {
+            let py = Python::assume_attached();
+            let outcome = Bound::from_owned_ptr(py, outcome);
+            if let Err(error) = self.tell_notices(of) {
+                error.restore(py);
+                return Begun::Failed;
+            }
+            let used = [of.connection, of.core, of.factory];
+            let [connection, core, factory] = used.map(|object| Bound::from_borrowed_ptr(py, object));
+            Begun::of(self.chosen((&connection, &core), &factory, of.is_bare, wanted, &outcome))
+        }
+    }
+
+    /// Submits a statement of a loop.
+    ///
+    /// # Safety
+    /// As for [`Places::begin_execute`]; `of` must have the connection and its core.
+    unsafe fn submit(&self, of: &mut Objects, is_first: bool, is_bare: bool) -> Begun {
+        // SAFETY: as in `begin_execute`; what is called is referred to from here.
+        unsafe {
+            let (py, none) = (Python::assume_attached(), ffi::Py_None());
+            let or_none = |object: *mut PyObject| if object.is_null() { none } else { object };
+            let limit = match or_none(of.timeout) {
+                given if given != none => given,
+                _ => get(of.core, self.command_timeout),
+            };
+            let used = [limit, get(of.core, self.way), get(of.core, self.run), get(of.core, self.watch)];
+            let [limit, way, run, watch] = used.map(|object| Bound::from_borrowed_ptr(py, or_none(object)));
+            let (first, bare) = (truth(is_first), truth(is_bare));
+            let arguments = [of.sql, or_none(of.params), way.as_ptr(), first, bare, limit.as_ptr()];
+            of.future = ffi::PyObject_Vectorcall(run.as_ptr(), arguments.as_ptr(), arguments.len(), null_mut());
+            if of.future.is_null() {
+                return Begun::Failed;
+            }
+            if !watch.is_none()
+                && let Err(error) = watch.call_method0(self.start.bind(py))
+            {
+                error.restore(py);
+                return Begun::Failed;
+            }
+            of.inner = awaited(of.future);
+            if of.inner.is_null() { Begun::Failed } else { Begun::Submitted }
+        }
+    }
+
+    /// Passes notices that have come to the handlers.
+    ///
+    /// # Errors
+    /// What a handler raises.
+    ///
+    /// # Safety
+    /// As for [`Places::submit`].
+    unsafe fn tell_notices(&self, of: &Objects) -> PyResult<()> {
+        // SAFETY: the core is of the class that has the slot.
+        unsafe {
+            let noticed = get(of.core, self.noticed);
+            if !noticed.is_null() && ffi::PyList_CheckExact(noticed) != 0 && ffi::PyList_GET_SIZE(noticed) == 0 {
+                return Ok(());
+            }
+            let core = Bound::from_borrowed_ptr(Python::assume_attached(), of.core);
+            core.call_method0(intern!(core.py(), "notices")).map(drop)
+        }
+    }
+
+    /// Takes what the future of a statement has returned, which is owned; the result is the cursor, or a failure.
+    ///
+    /// # Safety
+    /// As for [`Places::begin_execute`], which has submitted the statement.
+    pub(super) unsafe fn end_execute(&self, of: &Objects, outcome: *mut PyObject) -> Begun {
+        // SAFETY: as in `begin_execute`; the core and the cursor are of their classes.
+        unsafe {
+            let py = Python::assume_attached();
+            let outcome = Bound::from_owned_ptr(py, outcome);
+            let cursor = Bound::from_borrowed_ptr(py, of.object);
+            let taken = || -> PyResult<()> {
+                self.tell_notices(of)?;
+                let Ok(result) = outcome.cast_exact::<RequestResult>() else {
+                    cursor.call_method1(intern!(py, "_take"), (&outcome,))?;
+                    return Ok(());
+                };
+                if get(of.core, self.tuples) != get(of.object, self.row_factory) {
+                    cursor.call_method1(intern!(py, "_set"), (&outcome,))?;
+                    return Ok(());
+                }
+                self.put(of.object, &outcome, result.get());
+                Ok(())
+            };
+            match taken() {
+                Ok(()) => Begun::Returned(cursor.into_ptr()),
+                Err(error) => {
+                    error.restore(py);
+                    Begun::Failed
+                }
+            }
+        }
+    }
+
+    /// Puts a result in a cursor whose rows stay as they are.
+    ///
+    /// # Safety
+    /// `cursor` must be of the class of cursors.
+    unsafe fn put(&self, cursor: *mut PyObject, outcome: &Bound<'_, PyAny>, result: &RequestResult) {
+        // SAFETY: by this function's own contract; the objects are live.
+        unsafe {
+            set(cursor, self.kept, outcome.as_ptr());
+            set(cursor, self.rows, result.rows.as_ptr());
+            set(cursor, self.make, ffi::Py_None());
         }
     }
 
@@ -158,13 +590,8 @@ impl Places {
             cursor.call_method1(intern!(py, "_take"), (told,))?;
             return Ok(());
         };
-        // SAFETY: by this function's own contract; the objects are live.
-        unsafe {
-            let (cursor, none) = (cursor.as_ptr(), ffi::Py_None());
-            set(cursor, self.kept, outcome.as_ptr());
-            set(cursor, self.rows, result.get().rows.as_ptr());
-            set(cursor, self.make, none);
-        }
+        // SAFETY: by this function's own contract.
+        unsafe { self.put(cursor.as_ptr(), outcome, result.get()) };
         Ok(())
     }
 
@@ -272,7 +699,7 @@ impl Places {
 #[cold]
 fn raised(
     connection: &Bound<'_, PyAny>,
-    of: (&Bound<'_, PyAny>, &Bound<'_, PyAny>),
+    of: (&Bound<'_, PyAny>, Option<&Bound<'_, PyAny>>),
     limit: &Bound<'_, PyAny>,
     error: PyErr,
 ) {
@@ -295,6 +722,51 @@ fn raised(
     // Attached once more, so that PyO3 frees at once what is dropped here. It refuses that while the interpreter ends.
     if Python::try_attach(&mut end).is_none() {
         end(connection.py());
+    }
+}
+
+/// Python's bool, borrowed.
+fn truth(is_true: bool) -> *mut PyObject {
+    // SAFETY: both live for ever.
+    unsafe { if is_true { ffi::Py_True() } else { ffi::Py_False() } }
+}
+
+/// What awaits a future; NULL with an exception set.
+///
+/// # Safety
+/// `future` must be live, and the interpreter attached.
+unsafe fn awaited(future: *mut PyObject) -> *mut PyObject {
+    // SAFETY: by this function's own contract; a slot of its class takes the object.
+    unsafe {
+        let methods = (*ffi::Py_TYPE(future)).tp_as_async;
+        match methods.as_ref().and_then(|methods| methods.am_await) {
+            Some(slot) => slot(future),
+            None => {
+                ffi::PyErr_SetString(ffi::PyExc_TypeError, c"a future cannot be awaited".as_ptr());
+                null_mut()
+            }
+        }
+    }
+}
+
+/// Sets the exception with which the coroutine of a statement ends, after nothing is left of the statement: what `_raise`
+/// of a loop's connection raises for the one that is set.
+///
+/// # Safety
+/// `of` must be that of a coroutine whose statement was begun, and the interpreter attached.
+pub(super) unsafe fn raise_left(of: &Objects, is_of_cursor: bool) {
+    // SAFETY: the coroutine owns its objects for as long as it runs.
+    unsafe {
+        let py = Python::assume_attached();
+        let error = PyErr::fetch(py).into_value(py);
+        let object = |object: *mut PyObject| Bound::from_borrowed_ptr_or_opt(py, object);
+        let cursor = object(of.object).filter(|_| is_of_cursor);
+        let arguments = (object(of.core), cursor, object(of.future), error, object(of.timeout));
+        let connection = Bound::from_borrowed_ptr(py, of.connection);
+        match connection.call_method1(intern!(py, "_raise"), arguments) {
+            Ok(_) => ffi::PyErr_SetString(ffi::PyExc_SystemError, c"an error was not raised".as_ptr()),
+            Err(raised) => raised.restore(py),
+        }
     }
 }
 
@@ -327,15 +799,24 @@ pub fn use_shortcuts(
         error: place(cursor, "_error")?,
         arrow: place(cursor, "_arrow")?,
         its_core: place(connection, "_core")?,
+        cursor_type: place(connection, "_cursor_type")?,
         command_timeout: place(core, "command_timeout")?,
         pipelines: place(core, "pipelines")?,
+        noticed: place(core, "noticed")?,
         run: place(core, "run")?,
         timing: place(core, "timing")?,
         tuples: place(core, "tuples")?,
+        watch: place(core, "watch")?,
         way: place(core, "way")?,
         left: PyString::intern(py, "_left").unbind(),
         ending: PyString::intern(py, "_ending").unbind(),
         timeout: PyString::intern(py, "timeout").unbind(),
+        names: PyTuple::new(py, [PyString::intern(py, "timeout")])?.unbind(),
+        throw: PyString::intern(py, "throw").unbind(),
+        start: PyString::intern(py, "start").unbind(),
+        its_factory: PyString::intern(py, "row_factory").unbind(),
+        its_execute: PyString::intern(py, "execute").unbind(),
+        tuple_row: py.import("headrace.rows")?.getattr("tuple_row")?.unbind(),
         handed_over: handed_over.clone().into_any().unbind(),
         nothing: PyTuple::empty(py).unbind(),
         zero: PyInt::new(py, 0).into_any().unbind(),

@@ -11,9 +11,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar
 
 from ... import defaults, errors
-from ..._native import Result
+from ..._native import Result, shortcut
 from ..._shared.arguments import checked_rows
-from ..._shared.core import Pipelined, Rollback, check_keywords
+from ..._shared.core import Core, Pipelined, Rollback, check_keywords
 from ..._shared.cursor_base import Params
 from ..._shared.lease import NO_CORE
 from ..._shared.limits import until
@@ -209,14 +209,21 @@ class LoopConnection(LoopArrowQueries[R]):
                 return result  # pyright: ignore[reportUnknownVariableType]
         except BaseException as error:
             self._unanswered(core, future, error, timeout)  # asyncio only
+            # It has the error, which has this frame.  # asyncio only
+            future = None  # asyncio only
             # blocking: self._withdraw(core, error)
             raise
+        return self._made_rows(core, factory, result)
+
+    def _made_rows(self, core: Core, factory: RowFactory[T], result: Any) -> list[T]:
+        """The rows of what the engine has returned for a query."""
         if factory is core.tuples and isinstance(result, Result) and result.rows is not None:
             return result.rows  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
         cursor = self._cursor_type(self, factory)
         cursor._take(result)
         return cursor._all()
 
+    @shortcut
     async def fetch(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> list[R]:
         """Executes a query and returns all of its rows.
 
@@ -238,6 +245,7 @@ class LoopConnection(LoopArrowQueries[R]):
             check_keywords("fetch", named)
         return await self._rows(self.row_factory, sql, args, timeout)
 
+    @shortcut
     async def fetchrow(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> R | None:
         """Executes a query and returns its first row.
 
@@ -260,6 +268,7 @@ class LoopConnection(LoopArrowQueries[R]):
         rows = await self._rows(self.row_factory, sql, args, timeout, True)
         return rows[0] if rows else None
 
+    @shortcut
     async def fetchval(self, sql: Statement, *args: Any, timeout: float | None = None, **named: NoReturn) -> Any:
         """Executes a query and returns the first value of its first row.
 
@@ -604,3 +613,7 @@ class LoopConnection(LoopArrowQueries[R]):
                         await self.rollback()
         finally:
             await self.close()
+
+
+# Without a loop making the cursor in Python takes no longer.  # asyncio only
+LoopConnection.execute = shortcut(LoopConnection.execute)  # type: ignore[method-assign]  # asyncio only

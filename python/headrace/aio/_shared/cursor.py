@@ -10,7 +10,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ... import defaults
-from ..._native import Result  # blocking: from .._native import Result, shortcut
+from ..._native import Result, shortcut
 from ..._shared.arrow import Numeric, arrow_sink
 from ..._shared.cursor_base import HANDED_OVER, CursorBase, Params
 from ..._shared.limits import Limit
@@ -40,7 +40,7 @@ class LoopCursor(CursorBase[R]):
     async def _script(self, sql: Statement) -> None:
         await self._connection._script(self, sql, None)
 
-    # blocking: @shortcut
+    @shortcut
     async def execute(self: Self, sql: Statement, params: Params = None, *, timeout: float | None = None) -> Self:
         """Executes one statement. In a pipeline, sends it without waiting.
 
@@ -114,6 +114,8 @@ class LoopCursor(CursorBase[R]):
                 raise
         except BaseException as error:
             connection._unanswered(core, future, error, timeout)  # asyncio only
+            # It has the error, which has this frame: the cursor would wait for the collector.  # asyncio only
+            future = None  # asyncio only
             # blocking: connection._withdraw(core, error)
             raise
         finally:
@@ -281,7 +283,7 @@ class LoopCursor(CursorBase[R]):
             await self._resolve(timeout)
         return True
 
-    # blocking: @shortcut
+    @shortcut
     async def fetchone(self, *, timeout: float | None = None) -> R | None:
         """Returns the next row.
 
@@ -327,7 +329,7 @@ class LoopCursor(CursorBase[R]):
             await self._resolve(timeout)
         return self._timed(partial(self._many, size)) if self._core.timing else self._many(size)
 
-    # blocking: @shortcut
+    @shortcut
     async def fetchall(self, *, timeout: float | None = None) -> list[R]:
         """Returns all remaining rows.
 

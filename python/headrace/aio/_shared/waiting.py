@@ -13,12 +13,13 @@ import warnings
 import weakref
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from typing import Any, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 from ... import defaults, errors
-from ..._native import Discarded, Wire
+from ..._native import Discarded, Wire, use_shortcuts
 from ..._shared.connection_base import ConnectionBase
 from ..._shared.core import Core, ExclusiveUse
+from ..._shared.cursor_base import HANDED_OVER, CursorBase
 from ..._shared.drops import forget, when_dropped
 from ..._shared.flows import Flow, PendingRequest
 from ..._shared.lease import NO_CORE, RETURNED
@@ -119,6 +120,20 @@ class LoopWaiting(ConnectionBase[R]):
             raise overdue(core.command_timeout if limit is None else limit) from None
         if isinstance(error, asyncio.CancelledError):
             self._abandon(future)
+
+    def _raise(
+        self, core: Core, cursor: LoopCursor[Any] | None, future: Any, error: BaseException, limit: Limit
+    ) -> NoReturn:
+        """Raises the error with which the wait for the future of ``core.run`` has ended, for a shortcut: what its
+        method does itself with it."""
+        try:
+            if cursor is not None and isinstance(error, errors.DatabaseError):
+                cursor._failed(error)
+            self._unanswered(core, future, error, limit)
+            raise error
+        finally:
+            # Its traceback has this frame.
+            del error, future
 
     def _begin_reading(self) -> None:
         """A stream begins."""
@@ -319,6 +334,9 @@ class LoopWaiting(ConnectionBase[R]):
         self._leftovers.cancel()
         self._deadlines.stop()
         self._core.wire.close()
+
+
+use_shortcuts(CursorBase, ConnectionBase, Core, HANDED_OVER)
 
 
 def close_elsewhere(loop: asyncio.AbstractEventLoop, close: Callable[[], None]) -> None:

@@ -1,0 +1,707 @@
+//! What a shortcut of a loop's method returns: a coroutine that is not written in Python.
+//!
+//! It begins when it is sent something for the first time, as every coroutine does. If the case is the usual one then, it
+//! awaits the future of the engine itself; otherwise it makes the coroutine that is written in Python, and passes on to
+//! it whatever comes. So does one that nobody has awaited when it is freed, for the warning of that.
+
+use super::usual::{Begun, PLACES, Wanted, raise_left};
+use pyo3::exceptions::{PyRuntimeError, PyStopIteration, PyTypeError, PyValueError};
+use pyo3::ffi::{self, PyObject, PySendResult};
+use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyString, PyType};
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::mem::{offset_of, size_of};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::ptr::null_mut;
+
+/// The method that a coroutine is a call of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Method {
+    /// `execute(sql, params=None, *, timeout=None)` of a cursor.
+    Execute,
+    /// `fetchall(*, timeout=None)` of a cursor.
+    FetchAll,
+    /// `fetchone(*, timeout=None)` of a cursor.
+    FetchOne,
+    /// `execute(sql, params=None, *, timeout=None)` of a connection.
+    ExecuteNew,
+    /// `fetch`, `fetchrow` or `fetchval(sql, *args, timeout=None)` of a connection.
+    Query(Wanted),
+}
+
+/// How far a coroutine is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum State {
+    /// Nothing was sent to it.
+    Created,
+    /// It runs.
+    Running,
+    /// It awaits the future of a statement, whose iterator is `inner`.
+    Waiting,
+    /// `inner` is the coroutine written in Python.
+    InPython,
+    /// It has ended.
+    Finished,
+}
+
+/// The objects of a coroutine. It owns them, and NULL stands for those that it does not have.
+#[derive(Clone, Copy)]
+pub(super) struct Objects {
+    /// The method written in Python.
+    pub function: *mut PyObject,
+    /// What it is a method of: a cursor, or a connection.
+    pub object: *mut PyObject,
+    pub sql: *mut PyObject,
+    /// The parameters: for a [`Method::Query`] a tuple of them.
+    pub params: *mut PyObject,
+    pub timeout: *mut PyObject,
+    /// The connection of a statement that was submitted, and its core.
+    pub connection: *mut PyObject,
+    pub core: *mut PyObject,
+    /// The row factory of a [`Method::Query`], and whether its rows stay as they are.
+    pub factory: *mut PyObject,
+    pub is_bare: bool,
+    /// The future of its result.
+    pub future: *mut PyObject,
+    /// What it awaits.
+    pub inner: *mut PyObject,
+}
+
+impl Objects {
+    fn all(&self) -> [*mut PyObject; 10] {
+        let Self { function, object, sql, params, timeout, connection, core, factory, future, inner, .. } = *self;
+        [function, object, sql, params, timeout, connection, core, factory, future, inner]
+    }
+
+    /// Those of a coroutine that has ended.
+    fn of_ended(function: *mut PyObject) -> Self {
+        let none = null_mut();
+        Self {
+            function,
+            object: none,
+            sql: none,
+            params: none,
+            timeout: none,
+            connection: none,
+            core: none,
+            factory: none,
+            is_bare: false,
+            future: none,
+            inner: none,
+        }
+    }
+}
+
+/// A coroutine.
+#[repr(C)]
+struct Coroutine {
+    base: PyObject,
+    method: Method,
+    state: State,
+    of: Objects,
+    /// Weak references to it.
+    weak: *mut PyObject,
+}
+
+/// What one step of a coroutine has led to.
+enum Step {
+    /// It waits for this.
+    Yields(*mut PyObject),
+    /// It has ended with this.
+    Returns(*mut PyObject),
+    /// It has ended with an exception, which is set.
+    Raises,
+}
+
+impl Step {
+    /// As a call of C returns it.
+    unsafe fn into_send(self, result: *mut *mut PyObject) -> PySendResult {
+        let (object, sent) = match self {
+            Self::Yields(object) => (object, PySendResult::PYGEN_NEXT),
+            Self::Returns(object) => (object, PySendResult::PYGEN_RETURN),
+            Self::Raises => (null_mut(), PySendResult::PYGEN_ERROR),
+        };
+        // SAFETY: a place of the caller's.
+        unsafe { *result = object };
+        sent
+    }
+
+    /// As a method of Python returns it: the end is a StopIteration.
+    unsafe fn into_object(self) -> *mut PyObject {
+        match self {
+            Self::Yields(object) => object,
+            Self::Raises => null_mut(),
+            // SAFETY: the object is owned. An instance is set, as the class would take a tuple for several arguments.
+            Self::Returns(object) => unsafe {
+                let stop = ffi::PyObject_CallOneArg(ffi::PyExc_StopIteration, object);
+                if !stop.is_null() {
+                    ffi::PyErr_SetObject(ffi::PyExc_StopIteration, stop);
+                    ffi::Py_DECREF(stop);
+                }
+                ffi::Py_DECREF(object);
+                null_mut()
+            },
+        }
+    }
+
+    /// Of what the iterator has done that the coroutine awaits.
+    unsafe fn of_send(sent: PySendResult, object: *mut PyObject) -> Self {
+        match sent {
+            PySendResult::PYGEN_NEXT => Self::Yields(object),
+            PySendResult::PYGEN_RETURN => Self::Returns(object),
+            PySendResult::PYGEN_ERROR => Self::Raises,
+        }
+    }
+
+    /// Of what a method of Python has returned, whose end is a StopIteration.
+    unsafe fn of_object(object: *mut PyObject) -> Self {
+        if !object.is_null() {
+            return Self::Yields(object);
+        }
+        // SAFETY: the interpreter is attached.
+        let py = unsafe { Python::assume_attached() };
+        let error = PyErr::fetch(py);
+        match error.is_instance_of::<PyStopIteration>(py) {
+            true => match error.value(py).getattr("value") {
+                Ok(value) => Self::Returns(value.into_ptr()),
+                Err(error) => Self::raise(error),
+            },
+            false => Self::raise(error),
+        }
+    }
+
+    fn raise(error: PyErr) -> Self {
+        // SAFETY: an error is there only where the interpreter is attached.
+        error.restore(unsafe { Python::assume_attached() });
+        Self::Raises
+    }
+}
+
+impl Coroutine {
+    /// The coroutine written in Python of the same call; NULL with an exception set.
+    ///
+    /// # Safety
+    /// The interpreter must be attached, and the coroutine not have begun.
+    unsafe fn in_python(&self) -> *mut PyObject {
+        let Objects { function, object, sql, params, timeout, .. } = self.of;
+        // SAFETY: the arguments are owned by the coroutine, whose state does not let them go meanwhile.
+        unsafe {
+            let mut arguments: Vec<_> = [object, sql].into_iter().filter(|object| !object.is_null()).collect();
+            match self.method {
+                _ if params.is_null() => {}
+                Method::Query(_) => {
+                    arguments.extend((0..ffi::PyTuple_GET_SIZE(params)).map(|at| ffi::PyTuple_GET_ITEM(params, at)));
+                }
+                _ => arguments.push(params),
+            }
+            let count = arguments.len();
+            let names = match (timeout.is_null(), PLACES.get()) {
+                (false, Some(places)) => places.names.as_ptr(),
+                _ => null_mut(),
+            };
+            arguments.push(timeout);
+            ffi::PyObject_Vectorcall(function, arguments.as_ptr(), count, names)
+        }
+    }
+
+    /// Lets everything go that the coroutine has but its function.
+    unsafe fn release(this: *mut Self, state: State) {
+        // SAFETY: a live coroutine. What it owns is out of it before it is released, which may run any code.
+        unsafe {
+            let of = (*this).of;
+            (*this).state = state;
+            (*this).of = Objects::of_ended(of.function);
+            for object in of.all().into_iter().skip(1) {
+                ffi::Py_XDECREF(object);
+            }
+        }
+    }
+
+    /// The first step.
+    unsafe fn begin(this: *mut Self) -> Step {
+        // SAFETY: a live coroutine that has not begun; the caller refers to it.
+        unsafe {
+            (*this).state = State::Running;
+            let begun = PLACES.get().and_then(|places| match (*this).method {
+                Method::Execute => places.begin_execute(&mut (*this).of),
+                Method::FetchAll => places.fetchall(&raw const (*this).of.object, 1, null_mut()).map(Begun::of),
+                Method::FetchOne => places.fetchone(&raw const (*this).of.object, 1, null_mut()).map(Begun::of),
+                Method::ExecuteNew => Some(places.begin_new(&mut (*this).of)),
+                Method::Query(wanted) => places.begin_query(&mut (*this).of, wanted),
+            });
+            match begun {
+                Some(Begun::Returned(object)) => Step::Returns(object),
+                Some(Begun::Submitted) => Self::wait(this, ffi::Py_None()),
+                Some(Begun::Called) => Self::pass_on(this, ffi::Py_None()),
+                Some(Begun::Failed) => Self::fail(this),
+                Some(Begun::Raised) => Step::Raises,
+                None => {
+                    let inner = (*this).in_python();
+                    if inner.is_null() {
+                        return Step::Raises;
+                    }
+                    (*this).of.inner = inner;
+                    Self::pass_on(this, ffi::Py_None())
+                }
+            }
+        }
+    }
+
+    /// The next step of a coroutine that awaits its future.
+    unsafe fn wait(this: *mut Self, value: *mut PyObject) -> Step {
+        // SAFETY: a live coroutine that the caller refers to.
+        unsafe {
+            let mut object = null_mut();
+            let step = Step::of_send(ffi::PyIter_Send((*this).of.inner, value, &raw mut object), object);
+            Self::waited(this, step)
+        }
+    }
+
+    /// What the iterator of its future has done.
+    unsafe fn waited(this: *mut Self, step: Step) -> Step {
+        // SAFETY: as in `wait`.
+        unsafe {
+            match step {
+                Step::Yields(object) => {
+                    (*this).state = State::Waiting;
+                    Step::Yields(object)
+                }
+                Step::Raises => Self::fail(this),
+                Step::Returns(outcome) => {
+                    let taken = PLACES.get().map(|places| match (*this).method {
+                        Method::Query(wanted) => places.end_query(&(*this).of, wanted, outcome),
+                        _ => places.end_execute(&(*this).of, outcome),
+                    });
+                    match taken {
+                        Some(Begun::Returned(object)) => Step::Returns(object),
+                        Some(Begun::Failed) => Self::fail(this),
+                        _ => Step::Raises,
+                    }
+                }
+            }
+        }
+    }
+
+    /// A step of the coroutine written in Python.
+    unsafe fn pass_on(this: *mut Self, value: *mut PyObject) -> Step {
+        // SAFETY: as in `wait`.
+        unsafe {
+            let mut object = null_mut();
+            let step = Step::of_send(ffi::PyIter_Send((*this).of.inner, value, &raw mut object), object);
+            if let Step::Yields(_) = step {
+                (*this).state = State::InPython;
+            }
+            step
+        }
+    }
+
+    /// The statement has failed, or the wait for it, with the exception that is set.
+    #[cold]
+    unsafe fn fail(this: *mut Self) -> Step {
+        // SAFETY: as in `wait`.
+        unsafe {
+            let is_of_cursor = (*this).method == Method::Execute;
+            raise_left(&(*this).of, is_of_cursor);
+        }
+        Step::Raises
+    }
+
+    /// A step that ends the coroutine, unless it waits again.
+    unsafe fn step(this: *mut Self, step: impl FnOnce() -> Step) -> Step {
+        // SAFETY: as in `wait`.
+        unsafe {
+            (*this).state = State::Running;
+            // A panic must not leave a call of the interpreter's.
+            let step = catch_unwind(AssertUnwindSafe(step)).unwrap_or_else(|_| {
+                ffi::PyErr_SetString(ffi::PyExc_SystemError, c"the engine has panicked".as_ptr());
+                Step::Raises
+            });
+            match step {
+                Step::Yields(_) => return step,
+                Step::Returns(_) => {}
+                Step::Raises => not_stopped(),
+            }
+            Self::release(this, State::Finished);
+            step
+        }
+    }
+
+    /// `send(value)`.
+    unsafe fn send(this: *mut Self, value: *mut PyObject) -> Step {
+        // SAFETY: called with a live coroutine, which the caller refers to for as long as it runs.
+        unsafe {
+            match (*this).state {
+                State::Created if value != ffi::Py_None() => {
+                    Step::raise(PyTypeError::new_err("can't send non-None value to a just-started coroutine"))
+                }
+                State::Created => Self::step(this, || Self::begin(this)),
+                State::Waiting => Self::step(this, || Self::wait(this, value)),
+                State::InPython => Self::step(this, || Self::pass_on(this, value)),
+                State::Running => Step::raise(PyValueError::new_err("coroutine already executing")),
+                State::Finished => Step::raise(PyRuntimeError::new_err("cannot reuse already awaited coroutine")),
+            }
+        }
+    }
+
+    /// `throw(type, value, traceback)`, whose arguments are those of a call.
+    unsafe fn throw(this: *mut Self, args: *const *mut PyObject, count: usize) -> Step {
+        // SAFETY: as in `send`; the arguments are live as long as the call.
+        unsafe {
+            let thrown = |inner: *mut PyObject| {
+                let Some(places) = PLACES.get() else { return Step::Raises };
+                let arguments: Vec<_> = std::iter::once(inner).chain((0..count).map(|at| *args.add(at))).collect();
+                let name = places.throw.as_ptr();
+                Step::of_object(ffi::PyObject_VectorcallMethod(name, arguments.as_ptr(), arguments.len(), null_mut()))
+            };
+            match (*this).state {
+                State::Created => Self::step(this, || {
+                    let inner = (*this).in_python();
+                    if inner.is_null() {
+                        return Step::Raises;
+                    }
+                    (*this).of.inner = inner;
+                    thrown(inner)
+                }),
+                State::Waiting => Self::step(this, || Self::waited(this, thrown((*this).of.inner))),
+                State::InPython => Self::step(this, || {
+                    let step = thrown((*this).of.inner);
+                    if let Step::Yields(_) = step {
+                        (*this).state = State::InPython;
+                    }
+                    step
+                }),
+                State::Running => Step::raise(PyValueError::new_err("coroutine already executing")),
+                State::Finished => Step::raise(PyRuntimeError::new_err("cannot reuse already awaited coroutine")),
+            }
+        }
+    }
+
+    /// `close()`.
+    unsafe fn close(this: *mut Self) -> *mut PyObject {
+        // SAFETY: as in `send`.
+        unsafe {
+            match (*this).state {
+                State::Created => Self::release(this, State::Finished),
+                State::Finished => {}
+                State::Running => {
+                    ffi::PyErr_SetString(ffi::PyExc_ValueError, c"coroutine already executing".as_ptr());
+                    return null_mut();
+                }
+                State::Waiting | State::InPython => {
+                    let exit = [ffi::PyExc_GeneratorExit];
+                    match Self::throw(this, exit.as_ptr(), exit.len()) {
+                        Step::Yields(object) => {
+                            ffi::Py_DECREF(object);
+                            let ignored = c"coroutine ignored GeneratorExit";
+                            ffi::PyErr_SetString(ffi::PyExc_RuntimeError, ignored.as_ptr());
+                            return null_mut();
+                        }
+                        Step::Returns(object) => ffi::Py_DECREF(object),
+                        Step::Raises if ffi::PyErr_ExceptionMatches(ffi::PyExc_GeneratorExit) != 0 => {
+                            ffi::PyErr_Clear();
+                        }
+                        Step::Raises => return null_mut(),
+                    }
+                }
+            }
+            ffi::Py_NewRef(ffi::Py_None())
+        }
+    }
+}
+
+/// A coroutine raises RuntimeError in place of StopIteration (PEP 479).
+unsafe fn not_stopped() {
+    // SAFETY: the interpreter is attached, and an exception is set.
+    unsafe {
+        if ffi::PyErr_ExceptionMatches(ffi::PyExc_StopIteration) != 0 {
+            let py = Python::assume_attached();
+            let raised = PyRuntimeError::new_err("coroutine raised StopIteration");
+            raised.set_cause(py, Some(PyErr::fetch(py)));
+            raised.restore(py);
+        }
+    }
+}
+
+unsafe extern "C" fn am_send(
+    coroutine: *mut PyObject,
+    value: *mut PyObject,
+    result: *mut *mut PyObject,
+) -> PySendResult {
+    // SAFETY: called by the interpreter with a live coroutine, and a place for the result.
+    unsafe { Coroutine::send(coroutine.cast(), value).into_send(result) }
+}
+
+unsafe extern "C" fn next(coroutine: *mut PyObject) -> *mut PyObject {
+    // SAFETY: called by the interpreter with a live coroutine.
+    unsafe { Coroutine::send(coroutine.cast(), ffi::Py_None()).into_object() }
+}
+
+unsafe extern "C" fn send(coroutine: *mut PyObject, value: *mut PyObject) -> *mut PyObject {
+    // SAFETY: called by the interpreter with a live coroutine.
+    unsafe { Coroutine::send(coroutine.cast(), value).into_object() }
+}
+
+unsafe extern "C" fn throw(
+    coroutine: *mut PyObject,
+    args: *mut *mut PyObject,
+    count: ffi::Py_ssize_t,
+) -> *mut PyObject {
+    // SAFETY: called by the interpreter with a live coroutine and so many arguments.
+    unsafe {
+        match count {
+            1..=3 => Coroutine::throw(coroutine.cast(), args, count as usize).into_object(),
+            _ => {
+                ffi::PyErr_SetString(ffi::PyExc_TypeError, c"throw() takes one to three arguments".as_ptr());
+                null_mut()
+            }
+        }
+    }
+}
+
+unsafe extern "C" fn close(coroutine: *mut PyObject, _: *mut PyObject) -> *mut PyObject {
+    // SAFETY: called by the interpreter with a live coroutine.
+    unsafe { Coroutine::close(coroutine.cast()) }
+}
+
+/// `__await__`: itself, as an iterator.
+unsafe extern "C" fn awaited(coroutine: *mut PyObject) -> *mut PyObject {
+    // SAFETY: called by the interpreter with a live coroutine.
+    unsafe {
+        match (*coroutine.cast::<Coroutine>()).state {
+            State::Waiting | State::InPython => {
+                ffi::PyErr_SetString(ffi::PyExc_RuntimeError, c"coroutine is being awaited already".as_ptr());
+                null_mut()
+            }
+            State::Created | State::Running | State::Finished => ffi::Py_NewRef(coroutine),
+        }
+    }
+}
+
+unsafe extern "C" fn is_running(coroutine: *mut PyObject, _: *mut c_void) -> *mut PyObject {
+    // SAFETY: called by the interpreter with a live coroutine.
+    unsafe { ffi::PyBool_FromLong(((*coroutine.cast::<Coroutine>()).state == State::Running).into()) }
+}
+
+unsafe extern "C" fn is_suspended(coroutine: *mut PyObject, _: *mut c_void) -> *mut PyObject {
+    // SAFETY: called by the interpreter with a live coroutine.
+    unsafe {
+        let state = (*coroutine.cast::<Coroutine>()).state;
+        ffi::PyBool_FromLong(matches!(state, State::Waiting | State::InPython).into())
+    }
+}
+
+/// An attribute of the method, whose name is in `name`.
+unsafe extern "C" fn of_method(coroutine: *mut PyObject, name: *mut c_void) -> *mut PyObject {
+    // SAFETY: called by the interpreter with a live coroutine, and with the name of the attribute.
+    unsafe { ffi::PyObject_GetAttrString((*coroutine.cast::<Coroutine>()).of.function, name.cast::<c_char>()) }
+}
+
+unsafe extern "C" fn shown(coroutine: *mut PyObject) -> *mut PyObject {
+    // SAFETY: called by the interpreter with a live coroutine.
+    unsafe {
+        let name = of_method(coroutine, c"__qualname__".as_ptr().cast_mut().cast());
+        let Some(name) = Bound::from_owned_ptr_or_opt(Python::assume_attached(), name) else { return null_mut() };
+        PyString::new(name.py(), &format!("<coroutine object {name} at {coroutine:p}>")).into_any().into_ptr()
+    }
+}
+
+unsafe extern "C" fn traverse(coroutine: *mut PyObject, visit: ffi::visitproc, context: *mut c_void) -> c_int {
+    // SAFETY: called by the collector with a live coroutine; it owns a reference to its class.
+    unsafe {
+        let of = (*coroutine.cast::<Coroutine>()).of;
+        for object in of.all().into_iter().chain([ffi::Py_TYPE(coroutine).cast()]) {
+            let stop = if object.is_null() { 0 } else { visit(object, context) };
+            if stop != 0 {
+                return stop;
+            }
+        }
+    }
+    0
+}
+
+/// Warns of a call that was not awaited: what is written in Python does that when it is freed.
+#[cold]
+unsafe fn warn(coroutine: *mut Coroutine) {
+    // SAFETY: called with a coroutine that is freed after that; an exception that is set stays set.
+    unsafe {
+        let py = Python::assume_attached();
+        let before = PyErr::take(py);
+        let unawaited = (*coroutine).in_python();
+        match unawaited.is_null() {
+            true => ffi::PyErr_Clear(),
+            false => ffi::Py_DECREF(unawaited),
+        }
+        if let Some(before) = before {
+            before.restore(py);
+        }
+    }
+}
+
+unsafe extern "C" fn end(coroutine: *mut PyObject) {
+    // SAFETY: called by the interpreter with a coroutine that nothing refers to any more; what it owns is released, and
+    // its class last.
+    unsafe {
+        let (class, this) = (ffi::Py_TYPE(coroutine), coroutine.cast::<Coroutine>());
+        ffi::PyObject_GC_UnTrack(coroutine.cast());
+        if !(*this).weak.is_null() {
+            ffi::PyObject_ClearWeakRefs(coroutine);
+        }
+        if (*this).state == State::Created {
+            warn(this);
+        }
+        for object in (*this).of.all() {
+            ffi::Py_XDECREF(object);
+        }
+        ffi::PyObject_GC_Del(coroutine.cast());
+        ffi::Py_DECREF(class.cast());
+    }
+}
+
+/// The class of coroutines.
+fn class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    let made = CLASS.get_or_try_init(py, || {
+        let mut members = [
+            ffi::PyMemberDef {
+                name: c"__weaklistoffset__".as_ptr(),
+                type_code: ffi::Py_T_PYSSIZET,
+                offset: offset_of!(Coroutine, weak) as ffi::Py_ssize_t,
+                flags: ffi::Py_READONLY,
+                doc: std::ptr::null(),
+            },
+            ffi::PyMemberDef::default(),
+        ];
+        let getter = |name: &'static CStr, get: ffi::getter, closure: *const c_char| ffi::PyGetSetDef {
+            name: name.as_ptr(),
+            get: Some(get),
+            set: None,
+            doc: std::ptr::null(),
+            closure: closure.cast_mut().cast(),
+        };
+        let of_method = |name: &'static CStr| getter(name, of_method, name.as_ptr());
+        // They live as long as the class.
+        let attributes = Box::leak(Box::new([
+            of_method(c"__name__"),
+            of_method(c"__qualname__"),
+            getter(c"cr_running", is_running, std::ptr::null()),
+            getter(c"cr_suspended", is_suspended, std::ptr::null()),
+            ffi::PyGetSetDef::default(),
+        ]));
+        let method = |name: &'static CStr, function: ffi::PyMethodDefPointer, flags, doc: &'static CStr| {
+            ffi::PyMethodDef { ml_name: name.as_ptr(), ml_meth: function, ml_flags: flags, ml_doc: doc.as_ptr() }
+        };
+        let methods = Box::leak(Box::new([
+            method(
+                c"send",
+                ffi::PyMethodDefPointer { PyCFunction: send },
+                ffi::METH_O,
+                c"Resumes the coroutine with a value.",
+            ),
+            method(
+                c"throw",
+                ffi::PyMethodDefPointer { PyCFunctionFast: throw },
+                ffi::METH_FASTCALL,
+                c"Raises an exception in the coroutine.",
+            ),
+            method(c"close", ffi::PyMethodDefPointer { PyCFunction: close }, ffi::METH_NOARGS, c"Ends the coroutine."),
+            ffi::PyMethodDef::zeroed(),
+        ]));
+        let slot = |slot, pfunc: *mut c_void| ffi::PyType_Slot { slot, pfunc };
+        let mut slots = [
+            slot(ffi::Py_am_await, awaited as *mut c_void),
+            slot(ffi::Py_am_send, am_send as *mut c_void),
+            slot(ffi::Py_tp_dealloc, end as *mut c_void),
+            slot(ffi::Py_tp_getset, attributes.as_mut_ptr().cast()),
+            slot(ffi::Py_tp_iternext, next as *mut c_void),
+            slot(ffi::Py_tp_members, members.as_mut_ptr().cast()),
+            slot(ffi::Py_tp_methods, methods.as_mut_ptr().cast()),
+            slot(ffi::Py_tp_repr, shown as *mut c_void),
+            slot(ffi::Py_tp_traverse, traverse as *mut c_void),
+            slot(0, null_mut()),
+        ];
+        let flags = ffi::Py_TPFLAGS_DEFAULT | ffi::Py_TPFLAGS_HAVE_GC | ffi::Py_TPFLAGS_DISALLOW_INSTANTIATION;
+        let mut spec = ffi::PyType_Spec {
+            name: c"headrace._native.Coroutine".as_ptr(),
+            basicsize: size_of::<Coroutine>() as c_int,
+            itemsize: 0,
+            flags: flags as _,
+            slots: slots.as_mut_ptr(),
+        };
+        // SAFETY: the specification, its slots and its members live until the call has returned, which copies them, and
+        // methods and attributes for ever. Returns a new reference or NULL with an exception set.
+        let made = unsafe { Bound::from_owned_ptr_or_err(py, ffi::PyType_FromSpec(&raw mut spec))? };
+        Ok::<_, PyErr>(made.cast_into::<PyType>()?.unbind())
+    })?;
+    Ok(made.bind(py))
+}
+
+/// Makes the class.
+///
+/// # Errors
+/// MemoryError.
+pub(super) fn prepare(py: Python<'_>) -> PyResult<()> {
+    class(py).map(drop)
+}
+
+/// The call of a method; `None` where the arguments are not usual ones. NULL with an exception set if there is no memory.
+///
+/// # Safety
+/// The interpreter must be attached; the arguments must be those of a vectorcall of `function`.
+pub(super) unsafe fn call(
+    method: Method,
+    function: *mut PyObject,
+    args: *const *mut PyObject,
+    count: usize,
+    names: *mut PyObject,
+) -> Option<*mut PyObject> {
+    // SAFETY: the arguments are live as long as the call. The class is one of coroutines, whose instances are laid out as
+    // `Coroutine`; allocation returns a zeroed one that is tracked, or NULL with an exception set. It owns its objects.
+    unsafe {
+        let places = PLACES.get()?;
+        let named = if names.is_null() { 0 } else { ffi::PyTuple_GET_SIZE(names) };
+        let timeout = match named {
+            0 => null_mut(),
+            1 if ffi::PyTuple_GET_ITEM(names, 0) == places.timeout.as_ptr() => *args.add(count),
+            _ => return None,
+        };
+        let (least, most) = match method {
+            Method::Execute | Method::ExecuteNew => (2, 3),
+            Method::FetchAll | Method::FetchOne => (1, 1),
+            Method::Query(_) => (2, usize::MAX),
+        };
+        if count < least || count > most {
+            return None;
+        }
+        let method = match method {
+            Method::Query(_) if places.connection.has(*args) => method,
+            Method::Execute if places.connection.has(*args) => Method::ExecuteNew,
+            Method::Query(_) | Method::ExecuteNew => return None,
+            _ if places.cursor.has(*args) => method,
+            _ => return None,
+        };
+        let params = match method {
+            _ if count < 3 => null_mut(),
+            Method::Query(_) => places.rest(args, count),
+            _ => ffi::Py_NewRef(*args.add(2)),
+        };
+        if count > 2 && params.is_null() {
+            return Some(params);
+        }
+        let Ok(class) = class(Python::assume_attached()).map(PyTypeMethods::as_type_ptr) else { return None };
+        let made = ffi::PyType_GenericAlloc(class, 0);
+        if made.is_null() {
+            ffi::Py_XDECREF(params);
+            return Some(made);
+        }
+        let this = made.cast::<Coroutine>();
+        (*this).method = method;
+        (*this).state = State::Created;
+        (*this).of.function = ffi::Py_NewRef(function);
+        (*this).of.object = ffi::Py_NewRef(*args);
+        (*this).of.sql = if count > 1 { ffi::Py_NewRef(*args.add(1)) } else { null_mut() };
+        (*this).of.params = params;
+        (*this).of.timeout = ffi::Py_XNewRef(timeout);
+        Some(made)
+    }
+}
