@@ -144,7 +144,7 @@ impl<D: AdbcDatabase> Live<D> {
         for role in D::roles(target) {
             for place in target.places()? {
                 match Self::open_at(target, &place) {
-                    Ok(client) => {
+                    Ok(mut client) => {
                         if !D::has_role(&client.connection.machine, role)? {
                             client.close(());
                             let reason =
@@ -152,6 +152,7 @@ impl<D: AdbcDatabase> Live<D> {
                             last = Some(of(Status::IO, reason));
                             continue;
                         }
+                        client.resume_when_lost(&target.tcp()?, target.connect_timeout()?);
                         return Ok(Self {
                             client: Some(client),
                             target: target.clone(),
@@ -327,7 +328,8 @@ impl<D: AdbcDatabase> BlockingSession for Live<D> {
                 Ok(false) if !until() => return Ok(()),
                 Ok(_) => {}
                 Err(fatal) => {
-                    let error = self.ended(&fatal);
+                    // Its own error says whether the statement may have been executed.
+                    let error = reply.check().err().unwrap_or_else(|| self.ended(&fatal));
                     self.client = None;
                     return Err(error);
                 }

@@ -29,6 +29,10 @@ pub trait Driven: Session {
     fn abort(&mut self, cx: Self::Context<'_>, reason: &Fatal);
     /// [`Protocol::survive_loss`]
     fn survive_loss(&mut self, cx: Self::Context<'_>, reason: &Fatal) -> bool;
+    /// [`Protocol::may_be_released`]
+    fn may_be_released(&self) -> bool {
+        false
+    }
 }
 
 impl<P: Protocol> Driven for P {
@@ -50,6 +54,9 @@ impl<P: Protocol> Driven for P {
     }
     fn survive_loss(&mut self, cx: Self::Context<'_>, reason: &Fatal) -> bool {
         Protocol::survive_loss(self, cx, reason)
+    }
+    fn may_be_released(&self) -> bool {
+        Protocol::may_be_released(self)
     }
 }
 

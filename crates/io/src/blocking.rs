@@ -1,11 +1,11 @@
 //! The blocking loop around a connection: its thread waits.
 
-use crate::{Address, CancelSent, Link, Progress, TcpOptions, failed};
+use crate::{Address, CancelSent, Link, Liveness, Progress, TcpOptions, failed};
 use headrace_connection::{Connection, Driven};
 use headrace_core::{CancelStep, Fatal, FatalKind, NextStep};
 use std::io;
 use std::net::ToSocketAddrs;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// A connection on which its thread waits.
 #[derive(Debug)]
@@ -13,6 +13,8 @@ pub struct Client<M: ?Sized> {
     /// The connection. Requests are submitted to its machine, and sent by the next [`Client::drive`].
     pub connection: Connection<M>,
     link: Link,
+    /// How a session that survives the loss of its connection is connected again.
+    again: Option<(TcpOptions, Option<Duration>)>,
 }
 
 impl<M: Driven + ?Sized> Client<M> {
@@ -45,7 +47,7 @@ impl<M: Driven + ?Sized> Client<M> {
     ) -> Result<Self, Fatal> {
         let link = connect(address, options, deadline)?;
         connection.connected()?;
-        Ok(Self { connection, link })
+        Ok(Self { connection, link, again: None })
     }
 
     /// Opens the session, also with another server if this one redirects.
@@ -69,6 +71,11 @@ impl<M: Driven + ?Sized> Client<M> {
         }
     }
 
+    /// From now on a session that survives the loss of its connection is connected again, within this time.
+    pub fn resume_when_lost(&mut self, options: &TcpOptions, timeout: Option<Duration>) {
+        self.again = Some((options.clone(), timeout));
+    }
+
     /// Moves bytes until `done`, which is called whenever something has happened, returns true. Returns false if
     /// `deadline` has passed, or if a response handler is full; requests are then still in flight.
     ///
@@ -88,8 +95,15 @@ impl<M: Driven + ?Sized> Client<M> {
                 self.connection.handle(cx).map_err(|fatal| self.connection.end(cx, &fatal))?;
                 continue;
             }
+            if self.connect_again(cx)? {
+                continue;
+            }
             if !self.connection.may_read() {
                 return Ok(done(&mut self.connection));
+            }
+            if self.is_released() {
+                self.lost(cx, &Fatal::end_of_input())?;
+                continue;
             }
             self.transmit(cx)?;
             // A request for which nothing has to be sent is over now.
@@ -112,6 +126,42 @@ impl<M: Driven + ?Sized> Client<M> {
         self.exchange(cx, deadline)
     }
 
+    /// Returns true if the server has ended an idle connection, on which a request is about to be sent.
+    fn is_released(&self) -> bool {
+        let Connection { machine, buffers, .. } = &self.connection;
+        self.again.is_some()
+            && machine.in_flight() == 0
+            && machine.queued() > 0
+            && machine.may_be_released()
+            && self.link.peek(buffers) == Liveness::Closed
+    }
+
+    /// The end of input, or a socket that failed with `reason`.
+    fn lost(&mut self, cx: M::Context<'_>, reason: &Fatal) -> Result<Progress, Fatal> {
+        if self.again.is_some() {
+            self.connection.handle_last(cx).map_err(|fatal| self.connection.end(cx, &fatal))?;
+            if self.connection.survives_loss(cx, reason) {
+                return Ok(Progress::Eof);
+            }
+        }
+        self.connection.lost(cx, reason).map(|()| Progress::Eof)
+    }
+
+    /// Connects a session again that has survived the loss of its connection; returns true if it did.
+    fn connect_again(&mut self, cx: M::Context<'_>) -> Result<bool, Fatal> {
+        let (Some((options, timeout)), NextStep::Reconnect { host, port, .. }) =
+            (&self.again, self.connection.next_step())
+        else {
+            return Ok(false);
+        };
+        let deadline = timeout.map(|timeout| Instant::now() + timeout);
+        let connected = connect_by_name(host, port, options, deadline).and_then(|link| {
+            self.link = link;
+            self.connection.connected()
+        });
+        connected.map(|()| true).map_err(|fatal| self.connection.end(cx, &fatal))
+    }
+
     fn transmit(&mut self, cx: M::Context<'_>) -> Result<(), Fatal> {
         if self.connection.left_until().is_some() {
             self.connection.check_left(cx, Instant::now())?;
@@ -123,12 +173,12 @@ impl<M: Driven + ?Sized> Client<M> {
     fn exchange(&mut self, cx: M::Context<'_>, deadline: Option<Instant>) -> Result<Progress, Fatal> {
         let replies = self.connection.machine.in_flight();
         match self.link.exchange(&mut self.connection.buffers, deadline, replies) {
-            Ok(Progress::Eof) => self.connection.lost(cx, &Fatal::end_of_input()).map(|()| Progress::Eof),
+            Ok(Progress::Eof) => self.lost(cx, &Fatal::end_of_input()),
             Ok(progress) => match self.connection.handle(cx) {
                 Ok(()) => Ok(progress),
                 Err(fatal) => Err(self.connection.end(cx, &fatal)),
             },
-            Err(fatal) => self.connection.lost(cx, &fatal).map(|()| Progress::Eof),
+            Err(fatal) => self.lost(cx, &fatal),
         }
     }
 
