@@ -68,3 +68,23 @@ def test_a_reserved_word_is_no_variable(conn: Any, word: str) -> None:
         conn.execute(f"set @{word} = 1")
     conn.execute(f"set @{word}_ = 1")
     assert conn.fetchval(f"select @{word}_") == 1
+
+
+@pytest.mark.parametrize("first", ["number", "parameter"])
+@pytest.mark.parametrize(
+    ("sql", "count"),
+    [
+        ("select n from {} limit {}", 3),
+        ("select n from {} where n > 1 order by n limit {}", 2),
+        ("select (select n from {} limit {}) from db_root", 1),
+        ("update {} set n = n limit {}", 2),
+    ],
+)
+def test_limit_by_a_parameter_beside_one_by_a_number(url: str, numbers: str, sql: str, count: int, first: str) -> None:
+    # A genuine server keeps one plan for both.
+    by_number, by_parameter = (sql.format(numbers, count), ()), (sql.format(numbers, "?"), (count,))
+    both = [by_number, by_parameter] if first == "number" else [by_parameter, by_number]
+    with headrace.cubrid.connect(url, autocommit=True) as one, headrace.cubrid.connect(url, autocommit=True) as other:
+        for _ in range(2):
+            for text, values in both:
+                assert [conn.execute(text, values).rowcount for conn in (one, other)] == [count] * 2

@@ -260,9 +260,9 @@ def _(t: Trial) -> None:
     t.refuses(DataError, "select count(*) from said where v in (?, ?)", 5, 6)
 
 
-@says(CUBRID, "so it does for the arguments of NULLIF, GREATEST, LEAST, DATE_ADD, DATE_SUB, ASCII, HEX")
+@says(CUBRID, "so it does for the arguments of NULLIF, GREATEST, LEAST, MOD, DATE_ADD, DATE_SUB, ASCII")
 def _(t: Trial) -> None:
-    for call, value in (("nullif(?, 0)", 1.5), ("greatest(?, 1)", 1.5), ("least(?, 2)", 1.5)):
+    for call, value in (("nullif(?, 0)", 1.5), ("greatest(?, 1)", 1.5), ("least(?, 2)", 1.5), ("mod(?, 2)", 1.5)):
         assert t.value(f"select {call}", value) == value
     for call, literal, value in (
         ("ascii({})", "'a'", "a"), ("hex({})", "255", 255), ("octet_length({})", "'é'", "é"),
@@ -276,6 +276,14 @@ shown(
     CUBRID,
     "its type is one that takes the values of all rows",
     by="tests/cubrid/test_meaning_of_values.py::test_batch_has_the_type_of_all_its_rows",
+)
+
+
+shown(
+    CUBRID,
+    "A parameter of LIMIT is sent as `?+0`.",
+    "keeps one plan for `LIMIT ?` and for the same statement with a number",
+    by="tests/cubrid/test_statements.py::test_limit_by_a_parameter_beside_one_by_a_number",
 )
 
 

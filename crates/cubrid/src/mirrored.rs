@@ -12,10 +12,12 @@ use headrace_core::token::{Token, TokenKind};
 use std::ops::Range;
 
 /// Functions with such arguments, and the numbers of these.
-const FUNCTIONS: [(&str, Range<usize>); 13] = [
+const FUNCTIONS: [(&str, Range<usize>); 14] = [
     ("if", 1..3),
     ("decode", 0..usize::MAX),
     ("nullif", 0..2),
+    // Of a DECIMAL the rest was one of a DOUBLE, or did not fit the digits of the first row's.
+    ("mod", 0..2),
     ("greatest", 0..usize::MAX),
     ("least", 0..usize::MAX),
     ("date_add", 0..1),
@@ -139,6 +141,38 @@ pub fn with_types(
     Some(out)
 }
 
+/// A statement whose parameters of LIMIT are expressions, which mean the same; `None` if it has no such parameter.
+///
+/// 11.3.2 keeps one plan for `LIMIT ?` and for the same statement with a number, whoever executes that, and executes it
+/// with the values of one of them: the other has no rows, or fails with -10024 or -771.
+pub fn limits_apart(sql: &str) -> Option<String> {
+    let (mut out, mut from) = (String::new(), 0);
+    let (mut is_limit, mut is_operand) = (false, false);
+    for token in Lexer::new(sql) {
+        let word = token.word();
+        if word.eq_ignore_ascii_case("limit") || word.eq_ignore_ascii_case("offset") {
+            (is_limit, is_operand) = (true, true);
+            continue;
+        }
+        match token.kind {
+            TokenKind::Placeholder if is_limit && is_operand => {
+                out += &sql[from..token.end()];
+                out += "+0";
+                from = token.end();
+            }
+            TokenKind::Punctuation(b',') if is_limit => {
+                is_operand = true;
+                continue;
+            }
+            // Of a row number.
+            TokenKind::Word if word.starts_with(|first: char| first.is_ascii_digit()) => {}
+            _ => is_limit = false,
+        }
+        is_operand = false;
+    }
+    (from > 0).then(|| out + &sql[from..])
+}
+
 /// The parameters with a type around them for which a text is sent, which the type makes their value.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CastTexts {
@@ -177,6 +211,7 @@ mod tests {
         for (sql, expected) in [
             ("select if(a > ?, ?, (?)) from t where a = ?", &[1, 2][..]),
             ("select IF (?, upper(?), ? + 1)", &[2]),
+            ("select mod(a, ?), mod(?, b + ?)", &[0, 1, 2]),
             ("select decode(?, 1, ?, ?)", &[0, 1, 2]),
             ("select {?, 1}, nullif(?, '', {fn x(?)}), date_add(?, interval ? day), ?", &[0, 1, 3]),
             ("update t set a = case when b = ? then ? else -(?) end, b = ? where c = ?", &[1, 2]),
@@ -192,6 +227,21 @@ mod tests {
         ] {
             let numbers: Vec<usize> = mirrored(sql).into_iter().map(|(number, _)| number).collect();
             assert_eq!(numbers, expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn parameters_of_limit_are_set_apart() {
+        for (sql, expected) in [
+            ("select a from t where b = ? limit ?", Some("select a from t where b = ? limit ?+0")),
+            ("select a from t LIMIT ?, ? -- ?", Some("select a from t LIMIT ?+0, ?+0 -- ?")),
+            ("select a from t limit 3, ?", Some("select a from t limit 3, ?+0")),
+            ("select a from t limit ? offset ?", Some("select a from t limit ?+0 offset ?+0")),
+            ("select (select a from t limit ?), ? from t", Some("select (select a from t limit ?+0), ? from t")),
+            ("select a from t limit 3 for update of ?", None),
+            ("select 'limit ?', ? from t where a in (?, ?)", None),
+        ] {
+            assert_eq!(limits_apart(sql).as_deref(), expected, "{sql}");
         }
     }
 

@@ -206,7 +206,9 @@ impl<H: CasHandler> Machine<H> {
             pending.refuse(Mismatch::wrong_type(reason).into());
             return self.complete(cx, write_buffer);
         }
-        let text = match coded(sql.as_bytes(), self.options.codeset) {
+        // The text with which it is known stays as it is.
+        let apart = mirrored::limits_apart(&sql);
+        let text = match coded(apart.as_deref().unwrap_or(&sql).as_bytes(), self.options.codeset) {
             Ok(text) => text,
             Err(mismatch) => {
                 pending.refuse(mismatch.into());

@@ -44,6 +44,19 @@ pub fn a_statement_is_prepared_once_and_its_handle_is_kept() {
 }
 
 #[test]
+pub fn the_parameter_of_limit_is_an_expression_and_the_statement_is_known_by_its_own_text() {
+    let mut session = Conversation::start();
+    let sql = "insert into t select b from u where c = ? limit ?";
+    session.execute(sql, vec![V::Int(1), V::Int(2)]);
+    assert_eq!(session.sent(), ["PREPARE insert into t select b from u where c = ? limit ?+0"]);
+    session.feed(&prepared(1, 20, 2)).unwrap();
+    session.sent();
+    session.feed(&inserted(0, 1)).unwrap();
+    session.execute(sql, vec![V::Int(1), V::Int(3)]);
+    assert_eq!(session.sent(), ["EXECUTE 1 autocommit"]);
+}
+
+#[test]
 pub fn a_statement_that_leaves_the_cache_is_closed_by_the_next_preparation() {
     let mut session = with_insert(Conversation::start());
     for (handle, sql) in [(2, "delete from t"), (3, "delete from u"), (1, "delete from v")] {
