@@ -16,7 +16,7 @@ from typing import Any
 
 from sqlalchemy import types as sqltypes
 from sqlalchemy import util
-from sqlalchemy.dialects.mysql import BIT, TIME
+from sqlalchemy.dialects.mysql import BIT, DATETIME, TIME, TIMESTAMP
 from sqlalchemy.dialects.mysql.base import MySQLDialect, MySQLExecutionContext
 from sqlalchemy.dialects.mysql.mariadb import INET4, INET6, MariaDBDialect
 from sqlalchemy.engine import URL
@@ -42,6 +42,16 @@ class _Date(sqltypes.Date):
 
 # As PyMySQL and mysqlclient send them.
 class _DateTime(Zoneless, sqltypes.DateTime):
+    pass
+
+
+# Without these, casts lose the digits of a second, and a column of timestamps is not declared NULL: servers without
+# explicit_defaults_for_timestamp then write the time of each change into it.
+class _MyDateTime(Zoneless, DATETIME):
+    pass
+
+
+class _Timestamp(Zoneless, TIMESTAMP):
     pass
 
 
@@ -142,6 +152,8 @@ class MySQLDialect_headrace(TwoPhase, Engines, MySQLDialect):
             sqltypes.NullType: _Null,
             sqltypes.Date: _Date,
             sqltypes.DateTime: _DateTime,
+            DATETIME: _MyDateTime,
+            sqltypes.TIMESTAMP: _Timestamp,
             sqltypes.Time: _Time,
             BIT: _Bit,
             INET4: _Inet4,
