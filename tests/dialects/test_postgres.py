@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import enum
 from typing import Any
 
 import pytest
@@ -24,6 +25,20 @@ ITEMS = sa.Table(
     sa.Column("span", pg.INT4RANGE),
     sa.Column("tags", pg.ARRAY(sa.String)),
 )
+
+
+class Mood(enum.Enum):
+    SAD = "happy"
+    HAPPY = "sad"
+
+
+class Word(str, enum.Enum):
+    """Text by itself."""
+
+    A = "a"
+
+
+MOODS = sa.Table("moods", META, sa.Column("id", sa.Integer, primary_key=True), sa.Column("mood", sa.Enum(Mood)))
 
 
 @pytest.fixture(autouse=True)
@@ -99,3 +114,19 @@ def test_a_number_is_not_rounded_as_the_column_beside_it(postgres: Engines) -> N
         decimal.Decimal("108.25"), decimal.Decimal("0.006"), datetime.timedelta(milliseconds=111), [], 0.1
     )  # fmt: skip
     assert postgres.connected(work) == expected
+
+
+def test_members_of_an_enumeration_are_their_names_where_no_column_is_known(postgres: Engines) -> None:
+    def work(connection: sa.Connection) -> Any:
+        connection.execute(MOODS.insert(), [{"id": 1, "mood": Mood.SAD}, {"id": 2, "mood": None}])
+        of_nothing = sa.func.coalesce(MOODS.c.mood, Mood.HAPPY)
+        of_case = sa.case((MOODS.c.id == 1, Mood.HAPPY), else_=MOODS.c.mood)
+        found = [connection.scalars(sa.select(each).order_by(MOODS.c.id)).all() for each in (of_nothing, of_case)]
+        values = {"one": Mood.SAD, "many": [Mood.HAPPY], "word": Word.A}
+        return found, connection.execute(
+            sa.text("select cast(:one as text), cast(:many as text[]), cast(:word as text)"), values
+        ).one()
+
+    found, texts = postgres.connected(work)
+    assert found == [[Mood.SAD, Mood.HAPPY], [Mood.HAPPY, None]]
+    assert tuple(texts) == ("SAD", ["HAPPY"], "a")

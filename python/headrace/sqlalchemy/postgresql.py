@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import enum
 import importlib
 import itertools
 import logging
@@ -130,13 +131,14 @@ class _Timed:
 
 
 class _Null(sqltypes.NullType):
-    """No column is known: the values have the types of their own."""
+    """No column is known: the values have the types of their own. Members of an enumeration are their names, which
+    SQLAlchemy's ``Enum`` stores."""
 
     def bind_processor(self, dialect: Any) -> Callable[[Any], Any]:
         def process(value: Any) -> Any:
             if _is_time(value):
                 _processed.other_time = True
-            return value
+            return _named(value)
 
         return process
 
@@ -379,6 +381,13 @@ def _is_time(value: Any) -> bool:
     if isinstance(value, list):
         return any(map(_is_time, value))
     return isinstance(value, (datetime.date, datetime.time)) or type(value).__name__ == "datetime64"
+
+
+def _named(value: Any) -> Any:
+    """The name of a member of an enumeration, unless it is text or a number by itself; of a list those of its items."""
+    if isinstance(value, list):
+        return list(map(_named, value))
+    return value.name if isinstance(value, enum.Enum) and not isinstance(value, (str, int, float)) else value
 
 
 def _types_times(context: Any, rows: Sequence[Any]) -> bool:
