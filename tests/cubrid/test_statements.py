@@ -8,6 +8,7 @@ import pytest
 
 import headrace.cubrid
 from headrace import errors
+from live import CUBRID_URL
 
 MANY = [500, 1000, 3000]
 
@@ -88,3 +89,28 @@ def test_limit_by_a_parameter_beside_one_by_a_number(url: str, numbers: str, sql
         for _ in range(2):
             for text, values in both:
                 assert [conn.execute(text, values).rowcount for conn in (one, other)] == [count] * 2
+
+
+@pytest.mark.parametrize("count", [1, 100, 101])
+def test_rows_after_a_failed_batch_are_stored_as_they_are(url: str, count: int) -> None:
+    sql = "insert into hr_raised (a, b) values (?, upper(?))"
+    rows = [(f"a{n}", f"b{n}") for n in range(count)]
+    with headrace.cubrid.connect(url, autocommit=True) as admin, headrace.cubrid.connect(url, autocommit=True) as conn:
+        admin.execute("drop table if exists hr_raised")
+        admin.execute("create table hr_raised (a varchar(30) primary key, b varchar(30))")
+        if CUBRID_URL:
+            # The test server has none.
+            admin.execute("drop table if exists hr_noted")
+            admin.execute("create table hr_noted (a varchar(30), b varchar(30))")
+            admin.execute(
+                "create trigger hr_raising after insert on hr_raised execute insert into hr_noted values (obj.a, obj.b)"
+            )
+        for _ in range(2):
+            with pytest.raises(errors.Error):
+                conn.executemany(sql, [*rows[:-1], ("a", "x" * 50)])
+            conn.executemany(sql, rows)
+            stored = admin.fetch("select a, b from hr_raised")
+            assert sorted(stored) == sorted((a, b.upper()) for a, b in rows)
+            admin.execute("delete from hr_raised")
+        admin.execute("drop table hr_raised")
+        admin.execute("drop table if exists hr_noted")

@@ -157,7 +157,7 @@ shown(
     "`Decimal`, at most 38 digits",
     "NaN and infinities are refused",
     "around empty ones, which the server reads as NULL, `CAST(? AS BIT VARYING)` is written",
-    "In a batch they are refused",
+    "In a batch and in a collection they are refused",
 )
 def _(t: Trial) -> None:
     assert t.value("select ?", D("9" * 38)) == D("9" * 38)

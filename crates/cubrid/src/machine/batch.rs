@@ -317,6 +317,9 @@ impl<H: CasHandler> Machine<H> {
                 return true;
             }
         }
+        if self.queue[at].slot.failure.is_some() {
+            self.forget_failed(at);
+        }
         let pending = &mut self.queue[at];
         let is_undone = atomic && (pending.slot.failure.is_some() || pending.slot.handler.is_none());
         pending.affected = Some(affected);

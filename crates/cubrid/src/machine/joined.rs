@@ -283,6 +283,16 @@ impl<H: CasHandler> Machine<H> {
         true
     }
 
+    /// The statements of a batch that has failed are prepared again when they are next executed. The CAS of 11.3.2 changes
+    /// what it keeps of one that EXECUTE_ARRAY has executed with an expression that could not be stored: later rows, of a
+    /// table with a trigger, had the value of the second column in the first.
+    pub(super) fn forget_failed(&mut self, at: usize) {
+        self.forget_joined(at);
+        if let Some(sql) = self.queue[at].request.sql().cloned() {
+            self.statements.forget(&*sql);
+        }
+    }
+
     /// The statement has to be prepared again, too.
     pub(super) fn forget_joined(&mut self, at: usize) {
         if let Some(batch) = self.queue[at].batch_mut()

@@ -37,6 +37,8 @@ pub fn an_atomic_batch_names_its_first_failing_row_and_leaves_nothing() {
     session.feed(&done(0)).unwrap();
     assert_eq!((end(&received).as_str(), received.get().results.len()), ("server -670 at row 1", 0));
     let received = session.batch(false, &[1, 2]);
+    assert_eq!(session.sent(), ["PREPARE insert into t values (?) closes 1"], "what has failed is prepared again");
+    session.feed(&prepared(2, 20, 1)).unwrap();
     session.feed(&array(1, &[-670, 1])).unwrap();
     assert_eq!(session.sent(), ["EXECUTE_ARRAY", "END_TRAN COMMIT"], "the other rows stay");
     session.feed(&done(0)).unwrap();
@@ -55,6 +57,7 @@ pub fn a_batch_in_a_block_is_guarded_by_a_savepoint() {
     assert_eq!((end(&received).as_str(), session.machine.in_transaction()), ("server -670 at row 1", true));
     // Good rows need no end; a deadlock has taken the savepoint with the transaction.
     let received = session.batch(true, &[1]);
+    session.feed(&prepared(2, 20, 1)).unwrap();
     session.feed(&[done(1), array(1, &[1])].concat()).unwrap();
     assert_eq!((end(&received).as_str(), session.machine.is_idle()), ("done", true));
     session.sent();
