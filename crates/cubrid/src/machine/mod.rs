@@ -409,8 +409,9 @@ impl<H: CasHandler> Protocol for Machine<H> {
     }
 
     fn has_nothing_to_end(&self) -> bool {
-        // The CAS may be in a transaction that the program has not begun.
-        self.queue.is_empty() && !self.info.is_active && self.reported() != Reported::Open
+        // The CAS may be in a transaction that the program has not begun. One that the server has ended by itself is open
+        // to the program until it ends it.
+        self.queue.is_empty() && !self.info.is_active && self.reported() == Reported::Idle
     }
 
     fn survive_loss(&mut self, cx: H::Context<'_>, reason: &Fatal) -> bool {
