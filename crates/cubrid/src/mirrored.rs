@@ -147,26 +147,28 @@ pub fn with_types(
 /// with the values of one of them: the other has no rows, or fails with -10024 or -771.
 pub fn limits_apart(sql: &str) -> Option<String> {
     let (mut out, mut from) = (String::new(), 0);
-    let (mut is_limit, mut is_operand) = (false, false);
+    let (mut is_list, mut is_operand) = (false, false);
     for token in Lexer::new(sql) {
         let word = token.word();
-        if word.eq_ignore_ascii_case("limit") || word.eq_ignore_ascii_case("offset") {
-            (is_limit, is_operand) = (true, true);
+        let is_limit = word.eq_ignore_ascii_case("limit");
+        if is_limit || word.eq_ignore_ascii_case("offset") {
+            // Columns may be named offset, so that no list follows it.
+            (is_list, is_operand) = (is_limit, true);
             continue;
         }
         match token.kind {
-            TokenKind::Placeholder if is_limit && is_operand => {
+            TokenKind::Placeholder if is_operand => {
                 out += &sql[from..token.end()];
                 out += "+0";
                 from = token.end();
             }
-            TokenKind::Punctuation(b',') if is_limit => {
+            TokenKind::Punctuation(b',') if is_list => {
                 is_operand = true;
                 continue;
             }
             // Of a row number.
             TokenKind::Word if word.starts_with(|first: char| first.is_ascii_digit()) => {}
-            _ => is_limit = false,
+            _ => is_list = false,
         }
         is_operand = false;
     }
@@ -240,6 +242,7 @@ mod tests {
             ("select (select a from t limit ?), ? from t", Some("select (select a from t limit ?+0), ? from t")),
             ("select a from t limit 3 for update of ?", None),
             ("select 'limit ?', ? from t where a in (?, ?)", None),
+            ("select concat(offset, ?), a.offset, ? from t", None),
         ] {
             assert_eq!(limits_apart(sql).as_deref(), expected, "{sql}");
         }
