@@ -17,6 +17,7 @@ import unittest.mock
 import warnings
 import weakref
 from collections.abc import Callable, Coroutine, Iterator
+from functools import partial
 from types import FrameType
 from typing import Any
 
@@ -34,8 +35,8 @@ LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
     "debug": asyncio.new_event_loop,
     "uvloop": uvloop.new_event_loop,
 }
-LOCKED = not sysconfig.get_config_var("Py_GIL_DISABLED")
-"""There are shortcuts with the global lock only."""
+LOCKED = not sysconfig.get_config_var("Py_GIL_DISABLED") and sys.version_info >= (3, 11)
+"""There are shortcuts on loops with the global lock only, and not on Python 3.10."""
 variable: contextvars.ContextVar[str] = contextvars.ContextVar("variable", default="none")
 
 Run = Callable[[Coroutine[Any, Any, Any]], Any]
@@ -81,7 +82,13 @@ def calls(cursor: Any, sql: str) -> dict[str, Callable[[], Any]]:
     }
 
 
+def queries(conn: Any, sql: str) -> dict[str, Callable[[], Any]]:
+    """The calls of a connection, by their names."""
+    return {name: partial(getattr(conn, name), sql) for name in QUERIES}
+
+
 CALLS = ("execute", "fetchall", "fetchone")
+QUERIES = ("execute", "fetch", "fetchrow", "fetchval")
 
 
 @pytest.mark.skipif(not LOCKED, reason="there are shortcuts with the lock only")
@@ -217,6 +224,75 @@ async def test_a_warning_has_where_the_call_was_made(any_db: Database) -> None:
         assert "test_a_warning_has_where_the_call_was_made" in str(caught[0].message)
 
 
+class Asking:
+    """An object whose ``__await__`` awaits several calls."""
+
+    def __init__(self, *asked: Any) -> None:
+        self.asked = asked
+
+    def __await__(self) -> Iterator[Any]:
+        answers = []
+        for call in self.asked:
+            answers.append((yield from call.__await__()))
+        return answers  # type: ignore[return-value]  # pyright: ignore[reportReturnType]
+
+
+@pytest.mark.parametrize("name", QUERIES)
+async def test_calls_of_a_connection_are_coroutines(any_db: Database, name: str) -> None:
+    async with await any_db.aconnect(autocommit=True) as conn:
+        ask = queries(conn, any_db.answer)[name]
+        made = ask()
+        assert inspect.iscoroutine(made)
+        assert not isinstance(made, collections.abc.Iterable)
+        assert inspect.getcoroutinestate(made) == "CORO_CREATED"
+        first = await made
+        assert inspect.getcoroutinestate(made) == "CORO_CLOSED"
+        answer: Any = {"execute": [(42,)], "fetch": [(42,)], "fetchrow": (42,), "fetchval": 42}[name]
+        assert answer == (await first.fetchall() if name == "execute" else first)
+        answers = await Asking(ask(), ask())  # type: ignore[misc]  # pyright: ignore[reportGeneralTypeIssues]
+        assert len(answers) == 2
+        with pytest.raises(LookupError, match="why"):
+            ask().throw(LookupError("why"))
+        ask().close()
+        with pytest.warns(RuntimeWarning, match=f"{name}' was never awaited"):
+            ask()
+        with pytest.warns(RuntimeWarning, match=f"{name}' was never awaited"):
+            assert inspect.getcoroutinestate(ask()) == "CORO_CREATED"
+        task = asyncio.create_task(ask())
+        await asyncio.sleep(0)
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+        task = asyncio.create_task(ask())
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert await conn.fetchval(any_db.one) == 1
+
+
+@pytest.mark.parametrize("name", [f"cursor.{CALLS[0]}", *QUERIES])
+async def test_an_error_is_let_go_with_its_handler(any_db: Database, name: str) -> None:
+    class Local:
+        """What a frame of the program has."""
+
+    async with await any_db.aconnect(autocommit=True) as conn:
+
+        async def fails() -> weakref.ref[Local]:
+            local = Local()
+            bad = "no statement at all"
+            try:
+                await (conn.cursor().execute(bad) if "." in name else queries(conn, bad)[name]())
+            except errors.DatabaseError:
+                return weakref.ref(local)
+            raise AssertionError
+
+        gc.disable()
+        try:
+            assert (await fails())() is None
+        finally:
+            gc.enable()
+
+
 @pytest.mark.parametrize("name", CALLS)
 async def test_protocol_of_a_coroutine(any_db: Database, name: str) -> None:
     async with await any_db.aconnect(autocommit=True) as conn:
@@ -251,7 +327,7 @@ async def test_only_one_awaits_a_call(any_db: Database) -> None:
         task = asyncio.create_task(made)
         await asyncio.sleep(0)
         if not task.done():
-            assert inspect.iscoroutine(made) or made.cr_suspended
+            assert inspect.getcoroutinestate(made) == "CORO_SUSPENDED"
             with pytest.raises(RuntimeError, match="awaited already"):
                 await made
         assert await task is cursor

@@ -60,6 +60,28 @@ def test_a_connection_whose_results_are_streamed_writes(every_engines: Engines) 
     assert every_engines.connected(work) == ([1, 2, 2, 1], [(1, "x"), (2, "y")])
 
 
+KEYED = sa.Table(
+    "of_keys",
+    sa.MetaData(),
+    sa.Column("id", sa.Integer, primary_key=True),
+    sa.Column("v", sa.String(9)),
+)
+
+
+def test_a_connection_whose_results_are_streamed_writes_rows_with_generated_keys(every_engines: Engines) -> None:
+    def work(connection: sa.Connection) -> Any:
+        streaming = connection.execution_options(stream_results=True)
+        KEYED.create(streaming)
+        try:
+            key = streaming.execute(KEYED.insert(), {"v": "x"}).inserted_primary_key
+            streaming.execute(KEYED.insert(), [{"v": "y"}, {"v": "z"}])
+            return key, streaming.scalars(sa.select(KEYED.c.v).order_by(KEYED.c.id)).all()
+        finally:
+            KEYED.drop(streaming)
+
+    assert every_engines.connected(work) == ((1,), ["x", "y", "z"])
+
+
 def test_frames_tell_how_many_rows_they_wrote(every_engines: Engines) -> None:
     frame = pd.DataFrame(ROWS)
 

@@ -267,6 +267,9 @@ def test_literals_have_no_backslash_before_a_character_of_several_bytes(cub_engi
         return connection.exec_driver_sql(str(query)).scalar(), stored, comment
 
     assert cub_engines.connected(work) == (text,) * 3
+    # A separator is a plain literal.
+    both = sa.select(sa.func.aggregate_strings(sa.literal_column("name"), text)).select_from(sa.text("db_user"))
+    assert "CONCAT('" not in str(both.compile(cub_engines.engine))
 
 
 @pytest.mark.parametrize("way", ["typed", "untyped", "driver"])

@@ -38,6 +38,12 @@ class Word(str, enum.Enum):
     A = "a"
 
 
+class Rate(decimal.Decimal, enum.Enum):
+    """A number by itself."""
+
+    HALF = "0.5"
+
+
 MOODS = sa.Table("moods", META, sa.Column("id", sa.Integer, primary_key=True), sa.Column("mood", sa.Enum(Mood)))
 
 
@@ -122,11 +128,12 @@ def test_members_of_an_enumeration_are_their_names_where_no_column_is_known(post
         of_nothing = sa.func.coalesce(MOODS.c.mood, Mood.HAPPY)
         of_case = sa.case((MOODS.c.id == 1, Mood.HAPPY), else_=MOODS.c.mood)
         found = [connection.scalars(sa.select(each).order_by(MOODS.c.id)).all() for each in (of_nothing, of_case)]
-        values = {"one": Mood.SAD, "many": [Mood.HAPPY], "word": Word.A}
+        values = {"one": Mood.SAD, "many": [Mood.HAPPY], "word": Word.A, "rate": Rate.HALF}
         return found, connection.execute(
-            sa.text("select cast(:one as text), cast(:many as text[]), cast(:word as text)"), values
+            sa.text("select cast(:one as text), cast(:many as text[]), cast(:word as text), cast(:rate as numeric)"),
+            values,
         ).one()
 
     found, texts = postgres.connected(work)
     assert found == [[Mood.SAD, Mood.HAPPY], [Mood.HAPPY, None]]
-    assert tuple(texts) == ("SAD", ["HAPPY"], "a")
+    assert tuple(texts) == ("SAD", ["HAPPY"], "a", decimal.Decimal("0.5"))

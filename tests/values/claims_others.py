@@ -281,7 +281,7 @@ shown(
 
 shown(
     CUBRID,
-    "A parameter of LIMIT is sent as `?+0`.",
+    "A parameter of LIMIT is sent as `(?+0)`.",
     "keeps one plan for `LIMIT ?` and for the same statement with a number",
     by="tests/cubrid/test_statements.py::test_limit_by_a_parameter_beside_one_by_a_number",
 )

@@ -144,33 +144,29 @@ pub fn with_types(
 /// A statement whose parameters of LIMIT are expressions, which mean the same; `None` if it has no such parameter.
 ///
 /// 11.3.2 keeps one plan for `LIMIT ?` and for the same statement with a number, whoever executes that, and executes it
-/// with the values of one of them: the other has no rows, or fails with -10024 or -771.
+/// with the values of one of them: the other has no rows, or fails with -10024 or -771. The clause has numbers,
+/// parameters and operators ("LIMIT Clause", CUBRID manual), so that anything else ends it.
 pub fn limits_apart(sql: &str) -> Option<String> {
     let (mut out, mut from) = (String::new(), 0);
-    let (mut is_list, mut is_operand) = (false, false);
+    let mut depth = None;
     for token in Lexer::new(sql) {
-        let word = token.word();
-        let is_limit = word.eq_ignore_ascii_case("limit");
-        if is_limit || word.eq_ignore_ascii_case("offset") {
-            // Columns may be named offset, so that no list follows it.
-            (is_list, is_operand) = (is_limit, true);
+        if token.is("limit") {
+            depth = Some(0);
             continue;
         }
+        let Some(open) = &mut depth else { continue };
         match token.kind {
-            TokenKind::Placeholder if is_operand => {
-                out += &sql[from..token.end()];
-                out += "+0";
+            TokenKind::Placeholder => {
+                out += &sql[from..token.start];
+                out += "(?+0)";
                 from = token.end();
             }
-            TokenKind::Punctuation(b',') if is_list => {
-                is_operand = true;
-                continue;
-            }
-            // Of a row number.
-            TokenKind::Word if word.starts_with(|first: char| first.is_ascii_digit()) => {}
-            _ => is_list = false,
+            TokenKind::Punctuation(b'(') => *open += 1,
+            TokenKind::Punctuation(b')') if *open > 0 => *open -= 1,
+            TokenKind::Punctuation(b',' | b'+' | b'-' | b'*' | b'/') => {}
+            TokenKind::Word if token.is("offset") || token.text.starts_with(|first: char| first.is_ascii_digit()) => {}
+            _ => depth = None,
         }
-        is_operand = false;
     }
     (from > 0).then(|| out + &sql[from..])
 }
@@ -235,11 +231,13 @@ mod tests {
     #[test]
     fn parameters_of_limit_are_set_apart() {
         for (sql, expected) in [
-            ("select a from t where b = ? limit ?", Some("select a from t where b = ? limit ?+0")),
-            ("select a from t LIMIT ?, ? -- ?", Some("select a from t LIMIT ?+0, ?+0 -- ?")),
-            ("select a from t limit 3, ?", Some("select a from t limit 3, ?+0")),
-            ("select a from t limit ? offset ?", Some("select a from t limit ?+0 offset ?+0")),
-            ("select (select a from t limit ?), ? from t", Some("select (select a from t limit ?+0), ? from t")),
+            ("select a from t where b = ? limit ?", Some("select a from t where b = ? limit (?+0)")),
+            ("select a from t LIMIT ?, ? -- ?", Some("select a from t LIMIT (?+0), (?+0) -- ?")),
+            ("select a from t limit 3, ?", Some("select a from t limit 3, (?+0)")),
+            ("select a from t limit ? * 10, ?", Some("select a from t limit (?+0) * 10, (?+0)")),
+            ("select a from t limit (2*(?)), 3", Some("select a from t limit (2*((?+0))), 3")),
+            ("select a from t limit ? offset ?", Some("select a from t limit (?+0) offset (?+0)")),
+            ("select (select a from t limit ?), ? from t", Some("select (select a from t limit (?+0)), ? from t")),
             ("select a from t limit 3 for update of ?", None),
             ("select 'limit ?', ? from t where a in (?, ?)", None),
             ("select concat(offset, ?), a.offset, ? from t", None),

@@ -46,9 +46,10 @@ class StreamsReads:
 
     def create_cursor(self) -> Any:
         context: Any = self
-        writes = (context.isinsert or context.isupdate or context.isdelete) and not context.compiled.effective_returning
+        writes = context.isinsert or context.isupdate or context.isdelete or context.isddl
         if writes or context.execute_style is ExecuteStyle.EXECUTEMANY:
-            # ``stream_results`` may be an option of the whole connection, and a cursor that streams has no batches.
+            # ``stream_results`` may be an option of the whole connection. A cursor that streams has no batches, and
+            # PostgreSQL and Informix declare one for queries only, not for what an INSERT returns.
             return context.create_default_cursor()
         return super().create_cursor()  # type: ignore[misc]
 

@@ -384,10 +384,14 @@ def _is_time(value: Any) -> bool:
 
 
 def _named(value: Any) -> Any:
-    """The name of a member of an enumeration, unless it is text or a number by itself; of a list those of its items."""
+    """The name of a member of an enumeration, unless it is a value by itself, such as text, a number or a date, or
+    several flags; of a list those of its items."""
     if isinstance(value, list):
         return list(map(_named, value))
-    return value.name if isinstance(value, enum.Enum) and not isinstance(value, (str, int, float)) else value
+    of_members = getattr(type(value), "_member_type_", object)
+    if isinstance(value, enum.Enum) and of_members is object and not isinstance(value, enum.Flag):
+        return value.name
+    return value
 
 
 def _types_times(context: Any, rows: Sequence[Any]) -> bool:

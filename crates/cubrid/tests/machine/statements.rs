@@ -48,7 +48,7 @@ pub fn the_parameter_of_limit_is_an_expression_and_the_statement_is_known_by_its
     let mut session = Conversation::start();
     let sql = "insert into t select b from u where c = ? limit ?";
     session.execute(sql, vec![V::Int(1), V::Int(2)]);
-    assert_eq!(session.sent(), ["PREPARE insert into t select b from u where c = ? limit ?+0"]);
+    assert_eq!(session.sent(), ["PREPARE insert into t select b from u where c = ? limit (?+0)"]);
     session.feed(&prepared(1, 20, 2)).unwrap();
     session.sent();
     session.feed(&inserted(0, 1)).unwrap();

@@ -35,6 +35,8 @@ enum State {
     Created,
     /// It runs.
     Running,
+    /// Nothing was sent to it, and `inner` is the coroutine written in Python: its frame was asked for.
+    Made,
     /// It awaits the future of a statement, whose iterator is `inner`.
     Waiting,
     /// `inner` is the coroutine written in Python.
@@ -157,16 +159,18 @@ impl Step {
         if !object.is_null() {
             return Self::Yields(object);
         }
+        let of_error = |py: Python<'_>| {
+            let error = PyErr::fetch(py);
+            match error.is_instance_of::<PyStopIteration>(py) {
+                true => match error.value(py).getattr("value") {
+                    Ok(value) => Self::Returns(value.into_ptr()),
+                    Err(error) => Self::raise(error),
+                },
+                false => Self::raise(error),
+            }
+        };
         // SAFETY: the interpreter is attached.
-        let py = unsafe { Python::assume_attached() };
-        let error = PyErr::fetch(py);
-        match error.is_instance_of::<PyStopIteration>(py) {
-            true => match error.value(py).getattr("value") {
-                Ok(value) => Self::Returns(value.into_ptr()),
-                Err(error) => Self::raise(error),
-            },
-            false => Self::raise(error),
-        }
+        unsafe { attached(of_error) }
     }
 
     fn raise(error: PyErr) -> Self {
@@ -176,7 +180,45 @@ impl Step {
     }
 }
 
+/// Attached once more, so that PyO3 frees at once what is dropped in the call: after this it may not be called again
+/// for long. It refuses that while the interpreter ends.
+///
+/// # Safety
+/// The interpreter must be attached.
+pub(super) unsafe fn attached<T>(call: impl Fn(Python<'_>) -> T) -> T {
+    // SAFETY: by this function's own contract.
+    Python::try_attach(&call).unwrap_or_else(|| call(unsafe { Python::assume_attached() }))
+}
+
 impl Coroutine {
+    /// `cr_frame`: None while it awaits a future, as it has no frame then, and at its end. NULL with an exception set.
+    unsafe fn frame(this: *mut Self) -> *mut PyObject {
+        // SAFETY: called with a live coroutine.
+        unsafe {
+            if (*this).state == State::Created {
+                let inner = (*this).in_python();
+                if inner.is_null() {
+                    return inner;
+                }
+                // It may have begun meanwhile.
+                if (*this).state != State::Created {
+                    ffi::Py_DECREF(inner);
+                    return ffi::Py_NewRef(ffi::Py_None());
+                }
+                (*this).of.inner = inner;
+                (*this).state = State::Made;
+            }
+            let inner = match (*this).state {
+                State::Made | State::InPython => (*this).of.inner,
+                _ => null_mut(),
+            };
+            match inner.is_null() {
+                true => ffi::Py_NewRef(ffi::Py_None()),
+                false => ffi::PyObject_GetAttrString(inner, c"cr_frame".as_ptr()),
+            }
+        }
+    }
+
     /// The coroutine written in Python of the same call; NULL with an exception set.
     ///
     /// # Safety
@@ -333,12 +375,12 @@ impl Coroutine {
         // SAFETY: called with a live coroutine, which the caller refers to for as long as it runs.
         unsafe {
             match (*this).state {
-                State::Created if value != ffi::Py_None() => {
+                State::Created | State::Made if value != ffi::Py_None() => {
                     Step::raise(PyTypeError::new_err("can't send non-None value to a just-started coroutine"))
                 }
                 State::Created => Self::step(this, || Self::begin(this)),
                 State::Waiting => Self::step(this, || Self::wait(this, value)),
-                State::InPython => Self::step(this, || Self::pass_on(this, value)),
+                State::Made | State::InPython => Self::step(this, || Self::pass_on(this, value)),
                 State::Running => Step::raise(PyValueError::new_err("coroutine already executing")),
                 State::Finished => Step::raise(PyRuntimeError::new_err("cannot reuse already awaited coroutine")),
             }
@@ -365,7 +407,7 @@ impl Coroutine {
                     thrown(inner)
                 }),
                 State::Waiting => Self::step(this, || Self::waited(this, thrown((*this).of.inner))),
-                State::InPython => Self::step(this, || {
+                State::Made | State::InPython => Self::step(this, || {
                     let step = thrown((*this).of.inner);
                     if let Step::Yields(_) = step {
                         (*this).state = State::InPython;
@@ -389,7 +431,7 @@ impl Coroutine {
                     ffi::PyErr_SetString(ffi::PyExc_ValueError, c"coroutine already executing".as_ptr());
                     return null_mut();
                 }
-                State::Waiting | State::InPython => {
+                State::Made | State::Waiting | State::InPython => {
                     let exit = [ffi::PyExc_GeneratorExit];
                     match Self::throw(this, exit.as_ptr(), exit.len()) {
                         Step::Yields(object) => {
@@ -446,6 +488,10 @@ pub(super) unsafe fn call(
     // SAFETY: the arguments are live as long as the call. The class is one of coroutines, whose instances are laid out as
     // `Coroutine`; allocation returns a zeroed one that is tracked, or NULL with an exception set. It owns its objects.
     unsafe {
+        if cfg!(not(Py_3_11)) {
+            // `inspect.getcoroutinestate` looks at the frame of one that waits, and there is none.
+            return None;
+        }
         let places = PLACES.get()?;
         let named = if names.is_null() { 0 } else { ffi::PyTuple_GET_SIZE(names) };
         let timeout = match named {

@@ -156,9 +156,10 @@ class CubridCompiler(compiler.SQLCompiler):
     def visit_aggregate_strings_func(self, fn: Any, **keywords: Any) -> str:
         keywords.pop("use_function_name", None)
         value, separator = fn.clauses
-        return (
-            f"GROUP_CONCAT({self.process(value, **keywords)} SEPARATOR {self.process(separator, literal_binds=True)})"
-        )
+        # The clause takes plain literals only.
+        is_text = isinstance(separator, elements.BindParameter) and isinstance(separator.value, str)
+        text = quoted(separator.value) if is_text else self.process(separator, literal_binds=True)
+        return f"GROUP_CONCAT({self.process(value, **keywords)} SEPARATOR {text})"
 
     def visit_join(self, join: Any, asfrom: bool = False, from_linter: Any = None, **keywords: Any) -> str:
         if join.full:

@@ -2,9 +2,11 @@
 
 use super::{Coroutine, State};
 use pyo3::ffi::{self, PyObject, PySendResult};
+use pyo3::gc::{PyTraverseError, PyVisit};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyString, PyType};
+use pyo3::types::{PyString, PyTuple, PyType};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::mem::{offset_of, size_of};
 use std::ptr::null_mut;
@@ -59,9 +61,71 @@ unsafe extern "C" fn awaited(coroutine: *mut PyObject) -> *mut PyObject {
                 ffi::PyErr_SetString(ffi::PyExc_RuntimeError, c"coroutine is being awaited already".as_ptr());
                 null_mut()
             }
-            State::Created | State::Running | State::Finished => ffi::Py_NewRef(coroutine),
+            State::Created | State::Made | State::Running | State::Finished => ffi::Py_NewRef(coroutine),
         }
     }
+}
+
+/// What `__await__` returns to programs, for a `yield from`, which takes nothing but what is iterable. A coroutine is not.
+#[pyclass(frozen, module = "headrace._native")]
+struct Awaiting {
+    coroutine: Py<PyAny>,
+}
+
+#[pymethods]
+impl Awaiting {
+    fn __iter__(this: PyRef<'_, Self>) -> PyRef<'_, Self> {
+        this
+    }
+
+    fn __next__(&self, py: Python<'_>) -> PyResult<Py<PyAny>> {
+        self.send(py.None().into_bound(py))
+    }
+
+    fn send(&self, value: Bound<'_, PyAny>) -> PyResult<Py<PyAny>> {
+        self.coroutine.call_method1(value.py(), intern!(value.py(), "send"), (&value,))
+    }
+
+    #[pyo3(signature = (*thrown))]
+    fn throw(&self, thrown: &Bound<'_, PyTuple>) -> PyResult<Py<PyAny>> {
+        self.coroutine.call_method1(thrown.py(), intern!(thrown.py(), "throw"), thrown.clone())
+    }
+
+    fn close(&self, py: Python<'_>) -> PyResult<()> {
+        self.coroutine.call_method0(py, intern!(py, "close")).map(drop)
+    }
+
+    fn __traverse__(&self, visit: PyVisit<'_>) -> Result<(), PyTraverseError> {
+        visit.call(&self.coroutine)
+    }
+}
+
+/// `__await__()`, called by a program.
+unsafe extern "C" fn await_of(coroutine: *mut PyObject, _: *mut PyObject) -> *mut PyObject {
+    // SAFETY: called by the interpreter with a live coroutine.
+    unsafe {
+        let itself = awaited(coroutine);
+        let py = Python::assume_attached();
+        let Some(itself) = Bound::from_owned_ptr_or_opt(py, itself) else { return null_mut() };
+        match Bound::new(py, Awaiting { coroutine: itself.unbind() }) {
+            Ok(made) => made.into_any().into_ptr(),
+            Err(error) => {
+                error.restore(py);
+                null_mut()
+            }
+        }
+    }
+}
+
+/// `__class__`: programs that ask whether something is a coroutine mean one that they await.
+unsafe extern "C" fn shown_class(_: *mut PyObject, _: *mut c_void) -> *mut PyObject {
+    // SAFETY: the class is the interpreter's.
+    unsafe { ffi::Py_NewRef((&raw mut ffi::PyCoro_Type).cast()) }
+}
+
+unsafe extern "C" fn frame(coroutine: *mut PyObject, _: *mut c_void) -> *mut PyObject {
+    // SAFETY: called by the interpreter with a live coroutine.
+    unsafe { Coroutine::frame(coroutine.cast()) }
 }
 
 unsafe extern "C" fn is_running(coroutine: *mut PyObject, _: *mut c_void) -> *mut PyObject {
@@ -108,19 +172,21 @@ unsafe extern "C" fn traverse(coroutine: *mut PyObject, visit: ffi::visitproc, c
 
 /// Warns of a call that was not awaited: what is written in Python does that when it is freed.
 #[cold]
+#[allow(
+    deprecated,
+    reason = "PyErr::take goes on with a panic whose exception is set, which must not leave this function"
+)]
 unsafe fn warn(coroutine: *mut Coroutine) {
     // SAFETY: called with a coroutine that is freed after that; an exception that is set stays set.
     unsafe {
-        let py = Python::assume_attached();
-        let before = PyErr::take(py);
+        let (mut class, mut value, mut traceback) = (null_mut(), null_mut(), null_mut());
+        ffi::PyErr_Fetch(&raw mut class, &raw mut value, &raw mut traceback);
         let unawaited = (*coroutine).in_python();
         match unawaited.is_null() {
             true => ffi::PyErr_Clear(),
             false => ffi::Py_DECREF(unawaited),
         }
-        if let Some(before) = before {
-            before.restore(py);
-        }
+        ffi::PyErr_Restore(class, value, traceback);
     }
 }
 
@@ -170,6 +236,8 @@ pub(super) fn class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
         let attributes = Box::leak(Box::new([
             of_method(c"__name__"),
             of_method(c"__qualname__"),
+            getter(c"__class__", shown_class, std::ptr::null()),
+            getter(c"cr_frame", frame, std::ptr::null()),
             getter(c"cr_running", is_running, std::ptr::null()),
             getter(c"cr_suspended", is_suspended, std::ptr::null()),
             ffi::PyGetSetDef::default(),
@@ -189,6 +257,12 @@ pub(super) fn class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
                 ffi::PyMethodDefPointer { PyCFunctionFast: throw },
                 ffi::METH_FASTCALL,
                 c"Raises an exception in the coroutine.",
+            ),
+            method(
+                c"__await__",
+                ffi::PyMethodDefPointer { PyCFunction: await_of },
+                ffi::METH_NOARGS | ffi::METH_COEXIST,
+                c"Returns an iterator that runs the coroutine.",
             ),
             method(c"close", ffi::PyMethodDefPointer { PyCFunction: close }, ffi::METH_NOARGS, c"Ends the coroutine."),
             ffi::PyMethodDef::zeroed(),

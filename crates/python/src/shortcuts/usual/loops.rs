@@ -3,7 +3,7 @@
 
 use super::{Places, Wanted, truth};
 use crate::result::RequestResult;
-use crate::shortcuts::coroutine::Objects;
+use crate::shortcuts::coroutine::{Objects, attached};
 use crate::shortcuts::slots::get;
 use pyo3::ffi::{self, PyObject};
 use pyo3::intern;
@@ -77,14 +77,10 @@ impl Places {
         // SAFETY: as in `begin_execute`.
         unsafe {
             let Some(cursor) = self.new_cursor(of.object) else { return Begun::Raised };
-            let mut arguments = [cursor.as_ptr(), of.sql, of.params, of.timeout];
-            let count = if of.params.is_null() { 2 } else { 3 };
-            if let Some(place) = arguments.get_mut(count) {
-                *place = of.timeout;
-            }
-            let names = if of.timeout.is_null() { null_mut() } else { self.names.as_ptr() };
-            let name = self.its_execute.as_ptr();
-            let called = ffi::PyObject_VectorcallMethod(name, arguments.as_ptr(), count, names);
+            let or_none = |object: *mut PyObject| if object.is_null() { ffi::Py_None() } else { object };
+            let arguments = [cursor.as_ptr(), of.sql, or_none(of.params), or_none(of.timeout)];
+            let (name, names) = (self.its_execute.as_ptr(), self.names.as_ptr());
+            let called = ffi::PyObject_VectorcallMethod(name, arguments.as_ptr(), 3, names);
             if called.is_null() {
                 return Begun::Raised;
             }
@@ -247,15 +243,16 @@ unsafe fn awaited(future: *mut PyObject) -> *mut PyObject {
 pub(in crate::shortcuts) unsafe fn raise_left(of: &Objects, is_of_cursor: bool) {
     // SAFETY: the coroutine owns its objects for as long as it runs.
     unsafe {
-        let py = Python::assume_attached();
-        let error = PyErr::fetch(py).into_value(py);
-        let object = |object: *mut PyObject| Bound::from_borrowed_ptr_or_opt(py, object);
-        let cursor = object(of.object).filter(|_| is_of_cursor);
-        let arguments = (object(of.core), cursor, object(of.future), error, object(of.timeout));
-        let connection = Bound::from_borrowed_ptr(py, of.connection);
-        match connection.call_method1(intern!(py, "_raise"), arguments) {
-            Ok(_) => ffi::PyErr_SetString(ffi::PyExc_SystemError, c"an error was not raised".as_ptr()),
-            Err(raised) => raised.restore(py),
-        }
+        attached(|py| {
+            let error = PyErr::fetch(py).into_value(py);
+            let object = |object: *mut PyObject| Bound::from_borrowed_ptr_or_opt(py, object);
+            let cursor = object(of.object).filter(|_| is_of_cursor);
+            let arguments = (object(of.core), cursor, object(of.future), error, object(of.timeout));
+            let connection = Bound::from_borrowed_ptr(py, of.connection);
+            match connection.call_method1(intern!(py, "_raise"), arguments) {
+                Ok(_) => ffi::PyErr_SetString(ffi::PyExc_SystemError, c"an error was not raised".as_ptr()),
+                Err(raised) => raised.restore(py),
+            }
+        });
     }
 }
