@@ -273,3 +273,26 @@ async def test_block_entered_while_another_ends_leaves_no_transaction(place: str
         assert conn.transaction_status is headrace.types.TransactionStatus.IDLE
         await conn.execute("insert into overlapping values (3)")
         assert {1, 3} <= set(rows(place))
+
+
+def test_how_statements_are_executed_changes_at_once(any_db: Database) -> None:
+    # Another thread may execute one between two changes.
+    with any_db.connect(autocommit=True) as conn:
+        changes: list[int] = []
+
+        class Watched(type(conn._core)):  # type: ignore[misc]
+            __slots__ = ()
+
+            def __setattr__(self, name: str, value: Any) -> None:
+                if name == "way":
+                    changes[-1] += 1
+                super().__setattr__(name, value)
+
+            def refresh_begin(self) -> None:
+                changes.append(0)
+                super().refresh_begin()
+
+        conn._core.__class__ = Watched
+        with conn.transaction():
+            conn.execute(any_db.one)
+        assert set(changes) == {1}

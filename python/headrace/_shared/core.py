@@ -156,7 +156,12 @@ class Core(Transactions):
 
     def refresh_begin(self) -> None:
         super().refresh_begin()
-        self.way = self.begins
+        # Once: other threads execute statements meanwhile.
+        self.way = self.new_way()
+
+    def new_way(self) -> Any:
+        """How statements are executed from now on."""
+        return self.begins
 
     # statements
 

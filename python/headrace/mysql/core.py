@@ -114,9 +114,9 @@ class MySqlCore(TwoPhaseCore):
         self.noted: set[str] = set()
         """Attributes of which a user variable has what the session had before they were changed."""
 
-    def refresh_begin(self) -> None:
-        super().refresh_begin()
-        self.way = self.text
+    def new_way(self) -> bool:
+        """Whether statements go as text."""
+        return self.text
 
     @property
     def thread_id(self) -> int:

@@ -113,10 +113,10 @@ class ConnectionCore(TwoPhaseCore):
         """The statement that begins a transaction."""
         return PostgresWire.begin_statement(self.modes())
 
-    def refresh_begin(self) -> None:
+    def new_way(self) -> str | None:
         """Remakes the statement that begins a transaction."""
-        super().refresh_begin()
-        self.begin = self.way = self.begin_statement() if self.begins else None
+        self.begin = self.begin_statement() if self.begins else None
+        return self.begin
 
     def set_mode(self, name: str, value: Any) -> None:
         if name == "isolation_level" and value is not None:
