@@ -344,16 +344,21 @@ impl<H: CasHandler> headrace_core::Session for Machine<H> {
         self.closing_error.as_ref().map(|error| error.message.as_str()).filter(|message| !message.is_empty())
     }
 
+    /// That of a connection that was lost may be another client's.
     fn process_id(&self) -> i32 {
-        self.connected.as_ref().map_or(0, |connected| connected.process_id)
+        self.connected.as_ref().filter(|_| self.is_ready()).map_or(0, |connected| connected.process_id)
     }
 
     /// The message is for the broker's port, even if the CAS listens on another one, and is not encrypted.
     fn cancellation(&self) -> Cancellation {
-        let Some(connected) = &self.connected else { return Cancellation::Impossible };
-        let mut message = Vec::new();
-        login::cancel(&mut message, connected.process_id);
-        Cancellation::Message(message)
+        match self.process_id() {
+            0 => Cancellation::Impossible,
+            process => {
+                let mut message = Vec::new();
+                login::cancel(&mut message, process);
+                Cancellation::Message(message)
+            }
+        }
     }
 
     headrace_core::session_of_fields!();

@@ -3,10 +3,13 @@
 use crate::support::session::{Conversation, greeting, options, resumed};
 use crate::support::{done, frame, inserted, prepared, selected};
 use headrace_core::protocol::{Fatal, Protocol};
-use headrace_core::{Discarded, FatalKind, IfUnsent, Modes, NextStep, Session as _, TransactionStatus, Verb};
+use headrace_core::{
+    CancelStep, Discarded, FatalKind, IfUnsent, Modes, NextStep, Session as _, TransactionStatus, Verb,
+};
 use headrace_cubrid::machine::Request;
-use headrace_cubrid::messages::parameter;
+use headrace_cubrid::messages::{login, parameter};
 use headrace_testkit::TestValue as V;
+use std::time::Instant;
 
 const INSERT: &str = "insert into t values (?)";
 const SELECT: &str = "select a from t";
@@ -252,6 +255,26 @@ fn a_process_that_comes_from_another_database_is_asked_again() {
         lose(&mut session) || !lost.message.contains("ended the session")
     });
     assert_eq!(again.count(), headrace_cubrid::limits::SESSION_MISSES);
+}
+
+/// The process that the session had is another client's, whose statement would be cancelled.
+#[test]
+fn nothing_is_cancelled_while_the_session_has_no_process() {
+    let mut session = start_query();
+    session.execute(SELECT, vec![]);
+    session.sent();
+    let step = |session: &mut Conversation| session.machine.cancel_step(Instant::now());
+    assert!(matches!(step(&mut session), CancelStep::Message(_)));
+    assert!(session.machine.survive_loss((), &Fatal::end_of_input()));
+    assert_eq!((step(&mut session), session.machine.process_id()), (CancelStep::Nothing, 0));
+    session.machine.reconnect(&mut session.write_buffer).unwrap();
+    assert_eq!((step(&mut session), session.machine.process_id()), (CancelStep::Nothing, 0));
+    session.feed(&another_process()).unwrap();
+    let mut message = Vec::new();
+    login::cancel(&mut message, 77);
+    assert_eq!(step(&mut session), CancelStep::Message(message));
+    session.machine.abort((), &Fatal::end_of_input());
+    assert_eq!(step(&mut session), CancelStep::Nothing);
 }
 
 #[test]
