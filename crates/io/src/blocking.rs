@@ -15,6 +15,8 @@ pub struct Client<M: ?Sized> {
     link: Link,
     /// How a session that survives the loss of its connection is connected again.
     again: Option<(TcpOptions, Option<Duration>)>,
+    /// The time limit for that, while it is connected again.
+    until: Option<Instant>,
 }
 
 impl<M: Driven + ?Sized> Client<M> {
@@ -47,7 +49,7 @@ impl<M: Driven + ?Sized> Client<M> {
     ) -> Result<Self, Fatal> {
         let link = connect(address, options, deadline)?;
         connection.connected()?;
-        Ok(Self { connection, link, again: None })
+        Ok(Self { connection, link, again: None, until: None })
     }
 
     /// Opens the session, also with another server if this one redirects.
@@ -71,7 +73,7 @@ impl<M: Driven + ?Sized> Client<M> {
         }
     }
 
-    /// From now on a session that survives the loss of its connection is connected again, within this time.
+    /// From now on a session that survives the loss of its connection is connected again, and open within this time.
     pub fn resume_when_lost(&mut self, options: &TcpOptions, timeout: Option<Duration>) {
         self.again = Some((options.clone(), timeout));
     }
@@ -92,7 +94,9 @@ impl<M: Driven + ?Sized> Client<M> {
                 return Ok(true);
             }
             if self.connection.is_due() {
-                self.connection.handle(cx).map_err(|fatal| self.connection.end(cx, &fatal))?;
+                if let Err(fatal) = self.connection.handle(cx) {
+                    self.failed(cx, &fatal)?;
+                }
                 continue;
             }
             if self.connect_again(cx)? {
@@ -110,7 +114,12 @@ impl<M: Driven + ?Sized> Client<M> {
             if done(&mut self.connection) {
                 return Ok(true);
             }
-            if self.exchange(cx, deadline)? == Progress::Timeout {
+            let earlier = self.until.into_iter().chain(deadline).min();
+            if self.exchange(cx, earlier)? == Progress::Timeout {
+                if self.until.is_some_and(|until| until <= Instant::now()) {
+                    let late = Fatal::new(FatalKind::ConnectFailed, "the session was not opened again in time");
+                    return Err(self.connection.end(cx, &late));
+                }
                 return Ok(done(&mut self.connection));
             }
         }
@@ -138,24 +147,35 @@ impl<M: Driven + ?Sized> Client<M> {
 
     /// The end of input, or a socket that failed with `reason`.
     fn lost(&mut self, cx: M::Context<'_>, reason: &Fatal) -> Result<Progress, Fatal> {
-        if self.again.is_some() {
-            self.connection.handle_last(cx).map_err(|fatal| self.connection.end(cx, &fatal))?;
-            if self.connection.survives_loss(cx, reason) {
-                return Ok(Progress::Eof);
-            }
+        if self.again.is_none() {
+            return self.connection.lost(cx, reason).map(|()| Progress::Eof);
         }
-        self.connection.lost(cx, reason).map(|()| Progress::Eof)
+        match self.connection.handle_last(cx) {
+            Ok(()) if self.connection.is_redirected() => Ok(Progress::Eof),
+            Ok(()) => self.failed(cx, reason),
+            Err(fatal) => self.failed(cx, &fatal),
+        }
+    }
+
+    /// The connection is of no use any more, for this reason: the session ends, unless it survives that.
+    fn failed(&mut self, cx: M::Context<'_>, reason: &Fatal) -> Result<Progress, Fatal> {
+        if self.again.is_some() && self.connection.survives_loss(cx, reason) {
+            return Ok(Progress::Eof);
+        }
+        Err(self.connection.end(cx, reason))
     }
 
     /// Connects a session again that has survived the loss of its connection; returns true if it did.
     fn connect_again(&mut self, cx: M::Context<'_>) -> Result<bool, Fatal> {
-        let (Some((options, timeout)), NextStep::Reconnect { host, port, .. }) =
-            (&self.again, self.connection.next_step())
-        else {
+        let Some((options, timeout)) = &self.again else { return Ok(false) };
+        let NextStep::Reconnect { host, port, .. } = self.connection.next_step() else {
+            if self.connection.machine.is_ready() {
+                self.until = None;
+            }
             return Ok(false);
         };
-        let deadline = timeout.map(|timeout| Instant::now() + timeout);
-        let connected = connect_by_name(host, port, options, deadline).and_then(|link| {
+        self.until = self.until.or_else(|| timeout.map(|timeout| Instant::now() + timeout));
+        let connected = connect_by_name(host, port, options, self.until).and_then(|link| {
             self.link = link;
             self.connection.connected()
         });
@@ -176,7 +196,7 @@ impl<M: Driven + ?Sized> Client<M> {
             Ok(Progress::Eof) => self.lost(cx, &Fatal::end_of_input()),
             Ok(progress) => match self.connection.handle(cx) {
                 Ok(()) => Ok(progress),
-                Err(fatal) => Err(self.connection.end(cx, &fatal)),
+                Err(fatal) => self.failed(cx, &fatal),
             },
             Err(fatal) => self.lost(cx, &fatal),
         }
@@ -224,7 +244,8 @@ impl<M: Driven + ?Sized> Client<M> {
 /// server has received it.
 ///
 /// # Errors
-/// The error of the operating system.
+/// [`Fatal`]: the server was not reached; [`FatalKind::NoAnswer`] if the message may be on its way
+/// ([`Fatal::cancel_in_doubt`]).
 pub fn cancel(
     address: &Address,
     options: &TcpOptions,
@@ -235,15 +256,16 @@ pub fn cancel(
     let mut buffers = headrace_connection::Buffers::new();
     *buffers.write_buffer.tail() = message;
     loop {
-        match link.exchange(&mut buffers, deadline, 0)? {
-            Progress::Eof => return Ok(()),
-            Progress::Timeout => {
+        match link.exchange(&mut buffers, deadline, 0) {
+            Ok(Progress::Eof) => return Ok(()),
+            Ok(Progress::Timeout) => {
                 return Err(Fatal::new(
                     FatalKind::NoAnswer,
                     "the server did not close the connection of the cancel request in time",
                 ));
             }
-            _ => {}
+            Ok(_) => {}
+            Err(fatal) => return Err(Fatal { kind: FatalKind::NoAnswer, ..fatal }),
         }
     }
 }

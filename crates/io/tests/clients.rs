@@ -360,3 +360,22 @@ fn a_cancel_message_is_over_once_the_server_has_received_it() {
         assert_eq!(&server.join().unwrap(), b"cancel");
     }
 }
+
+/// A server that goes away without an answer may have read the message, and act on it later.
+#[test]
+fn a_cancel_message_that_is_not_answered_is_in_doubt() {
+    let refuse = |stream: TcpStream| {
+        // What it has not read resets the connection.
+        stream.peek(&mut [0; 6]).unwrap();
+    };
+    let (address, server) = serve(refuse);
+    let deadline = Some(Instant::now() + PATIENCE);
+    let lost = blocking::cancel(&address, &TcpOptions::default(), b"cancel".to_vec(), deadline).unwrap_err();
+    assert_eq!(lost.kind, FatalKind::NoAnswer, "{lost:?}");
+    server.join().unwrap();
+    let mut is_doubtful = false;
+    let (address, server) = serve(refuse);
+    run(on_tokio::cancel(&address, &TcpOptions::default(), b"cancel".to_vec(), &mut is_doubtful)).unwrap_err();
+    assert!(is_doubtful);
+    server.join().unwrap();
+}

@@ -15,11 +15,11 @@ use headrace_io::blocking::Client;
 use headrace_io::rows::{Collector, Datum};
 use headrace_io::{Address, TcpOptions};
 use std::io::{Read, Write};
-use std::net::TcpListener;
-use std::sync::Arc;
+use std::net::{TcpListener, TcpStream};
+use std::sync::{Arc, mpsc};
 use std::thread::{self, JoinHandle};
 use std::time::{Duration, Instant};
-use support::session::{greeting, options};
+use support::session::{greeting, options, resumed};
 use support::{done, fetched, prepared, selected, trace};
 
 type CubridMachine = Machine<Collector<Arc<Columns>, ServerError>>;
@@ -29,6 +29,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const HELLO: usize = 10;
 /// Bytes of the second, with which END_TRAN is sent.
 const DB_INFO: usize = 628 + 14;
+/// Bytes of both where a session is resumed.
+const RESUMED: usize = HELLO + 628;
 
 fn read(stream: &mut impl Read, length: usize) -> Vec<u8> {
     let mut bytes = vec![0; length];
@@ -170,4 +172,60 @@ fn a_connection_that_the_broker_takes_away_is_recognised() {
     server.join().unwrap();
     let lost = select(&mut client).unwrap_err();
     assert_eq!((lost.kind, client.connection.machine.loss()), (FatalKind::ConnectionLost, Some(Loss::Released)));
+}
+
+/// A session that goes on within this time, and whose broker has taken its process away. Each further connection to it
+/// is one of `talks`.
+fn taken<T: Send + 'static>(
+    within: Duration,
+    talks: Vec<fn(TcpStream) -> T>,
+) -> (Client<CubridMachine>, JoinHandle<Vec<T>>) {
+    let (listener, address) = listen();
+    let Address::Tcp(at) = address else { panic!("a TCP address") };
+    let (gone, is_gone) = mpsc::channel();
+    let server = thread::spawn(move || {
+        let mut stream = listener.accept().unwrap().0;
+        read(&mut stream, HELLO + DB_INFO);
+        stream.write_all(&greeting()).unwrap();
+        answer(&mut stream, &replies()[..3]);
+        drop(stream);
+        gone.send(()).unwrap();
+        talks.into_iter().map(|talk| talk(listener.accept().unwrap().0)).collect()
+    });
+    let options = SessionOptions { host: "127.0.0.1".into(), port: at.port(), ..options() };
+    let mut client = open(&address, &options).unwrap();
+    client.resume_when_lost(&TcpOptions::default(), Some(within));
+    assert_eq!(select(&mut client).unwrap(), rows());
+    is_gone.recv().unwrap();
+    (client, server)
+}
+
+#[test]
+fn a_process_that_does_not_know_the_session_is_left_for_the_next() {
+    let stranger = |mut stream: TcpStream| {
+        read(&mut stream, RESUMED);
+        let mut another = resumed();
+        another[36] ^= 1;
+        stream.write_all(&another).unwrap();
+        Vec::new()
+    };
+    let own = |mut stream: TcpStream| {
+        read(&mut stream, RESUMED);
+        stream.write_all(&resumed()).unwrap();
+        answer(&mut stream, &replies())
+    };
+    let (mut client, server) = taken(PATIENCE, vec![stranger, own]);
+    assert_eq!(select(&mut client).unwrap(), rows());
+    client.close(());
+    assert_eq!(server.join().unwrap()[1], REQUESTS);
+}
+
+#[test]
+fn a_session_that_is_not_opened_again_in_time_ends() {
+    let silent = |mut stream: TcpStream| stream.read_to_end(&mut Vec::new()).unwrap();
+    let (mut client, server) = taken(Duration::from_millis(50), vec![silent]);
+    let late = select(&mut client).unwrap_err();
+    assert_eq!(late.kind, FatalKind::ConnectFailed, "{late:?}");
+    drop(client);
+    server.join().unwrap();
 }
