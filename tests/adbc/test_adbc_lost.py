@@ -33,7 +33,7 @@ def way(db: Database) -> Iterator[Cutting]:
 def connect(db: Database, way: Cutting, autocommit: bool) -> dbapi.Connection:
     """A connection by that way, which has executed something."""
     url = re.sub(r":\d+/", f":{way.port}/", db.url, count=1)
-    conn = dbapi.connect(url, autocommit=autocommit)
+    conn = dbapi.connect(url, db_kwargs={"headrace.batch_rows": "10"}, autocommit=autocommit)
     with conn.cursor() as cursor:
         cursor.execute("delete from lost")
     return conn
@@ -55,3 +55,24 @@ def test_a_transaction_may_have_been_committed(db: Database, way: Cutting) -> No
         way.arm(1)
         with pytest.raises(dbapi.Error, match="unknown whether"):
             conn.commit()
+
+
+@pytest.mark.parametrize("db", names(), indirect=True)
+def test_a_transaction_that_was_lost_with_the_rest_of_a_result_is_not_committed(db: Database, way: Cutting) -> None:
+    many = 200
+    sql = f"insert into lost values ({', '.join(db.native_marks(2))})"
+    with connect(db, way, autocommit=False) as conn:
+        with conn.cursor() as cursor:
+            cursor.executemany(sql, [(number, "a") for number in range(many)])
+            # Far more than the sockets on its way hold.
+            cursor.execute("select a.name, b.name, c.name from lost a, lost b, lost c")
+            assert cursor.fetchone() == ("a", "a", "a")
+            way.arm(0)
+        assert way.cut
+        for _ in range(2):
+            with pytest.raises(dbapi.Error, match="the connection is closed: nothing was committed"):
+                conn.commit()
+        conn.rollback()
+    with dbapi.connect(db.url, autocommit=True) as conn, conn.cursor() as cursor:
+        cursor.execute("select count(*) from lost")
+        assert cursor.fetchone() == (0,)

@@ -50,6 +50,13 @@ pub fn failed_transaction() -> Error {
     Error { sqlstate: sqlstate("25P02"), ..state(message) }
 }
 
+/// The error of the commit of a connection that has ended, perhaps while a transaction was open.
+pub fn closed_transaction() -> Error {
+    let message = "the connection is closed: nothing was committed, and a transaction that was open is lost, unless an \
+                   earlier error says that it is unknown";
+    Error { sqlstate: sqlstate("08003"), ..state(message) }
+}
+
 /// The error of the child of a fork.
 pub fn inherited() -> Error {
     state("the connection was opened before a fork, and is the parent's; every process needs a connection of its own")

@@ -5,7 +5,7 @@ mod ingesting;
 use crate::bound::Bound;
 use crate::call::{Reply, Take};
 use crate::databases::{Dialect, Length};
-use crate::error::{cancelled, failed_transaction, inherited, state, unsupported};
+use crate::error::{cancelled, closed_transaction, failed_transaction, inherited, state, unsupported};
 use crate::ingest::{Ingest, Instants};
 use crate::session::{BlockingSession, BoundRows, Cancel, StatementRequest};
 use crate::table::Table;
@@ -454,11 +454,12 @@ impl Core {
     /// Commits.
     ///
     /// # Errors
-    /// It or an earlier statement of the transaction has failed, or the connection is in autocommit mode.
+    /// It or an earlier statement of the transaction has failed, the connection is closed, or in autocommit mode.
     pub fn commit(&mut self) -> Result<()> {
         self.check_manual()?;
         self.check_free()?;
         match self.session.transaction() {
+            TransactionStatus::Idle if self.session.is_closed() => Err(closed_transaction()),
             TransactionStatus::Idle => Ok(()),
             TransactionStatus::InTransaction => self.verb(&Verb::Commit(IfUnsent::Forget)),
             // The server would answer COMMIT with a rollback, and without an error.

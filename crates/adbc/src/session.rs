@@ -77,8 +77,10 @@ pub trait BlockingSession: Send {
     fn resume(&mut self);
     /// From now on the running statement is that of these requests for cancellation.
     fn watch(&mut self, cancel: Arc<Cancel>);
-    /// The transaction.
+    /// The transaction; that of a session that has ended is none.
     fn transaction(&self) -> TransactionStatus;
+    /// Returns true if the session has ended.
+    fn is_closed(&self) -> bool;
     /// A parameter that the server has reported when the session was opened: its version.
     fn server_version(&self) -> Option<String>;
     /// Ends the session.
@@ -352,6 +354,10 @@ impl<D: AdbcDatabase> BlockingSession for Live<D> {
 
     fn transaction(&self) -> TransactionStatus {
         self.client.as_ref().map_or(TransactionStatus::Idle, |client| client.connection.machine.transaction())
+    }
+
+    fn is_closed(&self) -> bool {
+        self.client.is_none()
     }
 
     fn server_version(&self) -> Option<String> {

@@ -15,6 +15,7 @@ use std::marker::PhantomData;
 /// A session that answers everything at once, without rows.
 struct Answering {
     statements: Arc<Mutex<Vec<String>>>,
+    is_closed: bool,
 }
 
 impl BlockingSession for Answering {
@@ -45,6 +46,9 @@ impl BlockingSession for Answering {
     fn transaction(&self) -> TransactionStatus {
         TransactionStatus::Idle
     }
+    fn is_closed(&self) -> bool {
+        self.is_closed
+    }
     fn server_version(&self) -> Option<String> {
         None
     }
@@ -54,7 +58,7 @@ impl BlockingSession for Answering {
 #[test]
 fn a_cancel_between_the_steps_of_an_ingestion_ends_it() {
     let statements = Arc::default();
-    let session = Answering { statements: Arc::clone(&statements) };
+    let session = Answering { statements: Arc::clone(&statements), is_closed: false };
     let connection = Link::new(Box::new(session), dialect(Postgres::DRIVER).unwrap());
     let link = connection.of_statement();
     let ingest = Ingest { table: Some("t".to_owned()), mode: Mode::CreateAppend, ..Ingest::default() };
@@ -86,4 +90,18 @@ fn a_cancel_between_the_steps_of_an_ingestion_ends_it() {
         bound()
     })
     .unwrap();
+}
+
+#[test]
+fn nothing_is_committed_on_a_session_that_has_ended() {
+    for is_closed in [false, true] {
+        let session = Answering { statements: Arc::default(), is_closed };
+        let link = Link::new(Box::new(session), dialect(Postgres::DRIVER).unwrap());
+        let mut core = link.lock().unwrap();
+        core.set_autocommit(false).unwrap();
+        assert_eq!(core.commit().is_err(), is_closed);
+        core.rollback().unwrap();
+        assert_eq!(core.set_autocommit(true).is_err(), is_closed);
+        assert_eq!(core.autocommit, !is_closed);
+    }
 }
