@@ -123,8 +123,10 @@ impl Cancel {
     pub async fn send(&self) -> Result<(), Fatal> {
         let mut is_doubtful = false;
         let (options, message) = (TcpOptions::default(), self.message.clone());
+        // Also where nobody waits for the answer any longer.
+        let was_doubtful = self.is_doubtful.swap(true, Ordering::Relaxed);
         let sent = timeout(RESET_TIMEOUT, cancel(&self.address, &options, message, &mut is_doubtful)).await;
-        self.is_doubtful.fetch_or(is_doubtful, Ordering::Relaxed);
+        self.is_doubtful.store(was_doubtful || is_doubtful, Ordering::Relaxed);
         match sent {
             Ok(sent) => sent,
             Err(_) => Err(Fatal::new(FatalKind::NoAnswer, "the server did not take a CancelRequest in time")),
@@ -583,5 +585,16 @@ mod tests {
             serving.join().unwrap();
         }
         std::fs::remove_dir_all(&folder).unwrap();
+    }
+    #[tokio::test]
+    async fn a_cancel_request_that_is_given_up_is_in_doubt() {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = Address::Tcp(listener.local_addr().unwrap());
+        let cancel = Cancel { address, message: vec![0; 16], is_doubtful: AtomicBool::new(false) };
+        tokio::select! {
+            received = async { listener.accept().await?.0.readable().await } => received.unwrap(),
+            sent = cancel.send() => panic!("the server has not answered: {sent:?}"),
+        }
+        assert!(cancel.is_doubtful.load(Ordering::Relaxed));
     }
 }
