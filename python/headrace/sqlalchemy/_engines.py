@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 from typing import Any, ClassVar
 
 from sqlalchemy.dialects import registry
+from sqlalchemy.engine.cursor import CursorFetchStrategy
 from sqlalchemy.engine.interfaces import ExecuteStyle
 
 import headrace
@@ -50,6 +51,9 @@ class StreamsReads:
         if writes or context.execute_style is ExecuteStyle.EXECUTEMANY:
             # ``stream_results`` may be an option of the whole connection. A cursor that streams has no batches, and
             # PostgreSQL and Informix declare one for queries only, not for what an INSERT returns.
+            if context.isddl:
+                # Otherwise the option has a row fetched, of which there is none.
+                context.cursor_fetch_strategy = CursorFetchStrategy()
             return context.create_default_cursor()
         return super().create_cursor()  # type: ignore[misc]
 
