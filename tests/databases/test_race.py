@@ -14,6 +14,7 @@ import headrace.testing
 import racing
 from headrace.testing import MysqldServer
 from headrace_lab import contestants, databases, race, report, workloads
+from headrace_lab.databases.cubrid import PROCESSES
 
 # Six contestants run in processes of their own on one core each: beside other builds that takes long.
 pytestmark = pytest.mark.timeout(900)
@@ -143,7 +144,7 @@ def test_on_cubrid() -> None:
     names = [name for name in contestants.MODULES["cubrid"] if name != "headrace-uvloop"]
     if sys.version_info < (3, 11):
         names = [name for name in names if not name.startswith("pycubrid")]
-    with headrace.testing.cubrid() as server:
+    with headrace.testing.cubrid(cas=PROCESSES) as server:
         counted = ("headrace", "pycubrid", "pycubrid-prepared")
         found = run(server.url, server.pid, "cubrid", names, chosen, counted)
         less_names = [name for name in names if name not in ("pycubrid-async", "pycubrid-prepared")]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from .. import data
 from ..workloads import PARTITIONS
@@ -48,10 +48,15 @@ class Statements(Prefixed):
         return {"server_version": admin.fetch_server_version(), "protocol": admin.protocol_version}
 
 
+PROCESSES: Final = 200
+"""Of the test server: more than all contestants have connections at once. With fewer it takes away those that are idle,
+of which the floor knows nothing."""
+
+
 @contextlib.contextmanager
 def start() -> Iterator[tuple[str, int | None]]:
     """The test server, optimised."""
     import headrace.testing
 
-    with headrace.testing.cubrid(optimized=True) as server:
+    with headrace.testing.cubrid(optimized=True, cas=PROCESSES) as server:
         yield server.url, server.pid
