@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+import uvloop
 from pool_fakes import AsyncFake, Server
 
 from headrace.aio.pool import AsyncConnectionPool
@@ -263,3 +264,23 @@ async def test_an_attempt_that_was_cancelled_from_outside_is_made_again() -> Non
         attempt.cancel()
         await pool.putconn(await asyncio.wait_for(waiting, 5))
         assert server.attempts == 2
+
+
+@pytest.mark.parametrize("new_loop", [asyncio.new_event_loop, uvloop.new_event_loop])
+def test_a_timer_that_is_due_at_once(new_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+    # Within half a millisecond, as after a timer that came a little early, uvloop returns a handle without a time.
+    async def work() -> None:
+        server = Server()
+        async with pool_on(server, max_size=3) as pool:
+            await pool.wait()
+            pool._core._tick_at = asyncio.get_running_loop().time() + 1e-4
+            held = await asyncio.gather(*(pool.getconn() for _ in range(3)))
+            for conn in held:
+                await pool.putconn(conn)
+            await healthy(pool, server)
+
+    loop = new_loop()
+    try:
+        loop.run_until_complete(work())
+    finally:
+        loop.close()

@@ -67,6 +67,8 @@ class LoopPoolWork(Generic[C]):
         self._resets: dict[int, asyncio.Task[bool]] = {}
         self._watchers: list[asyncio.Future[None]] = []
         self._timer: asyncio.TimerHandle | None = None
+        self._due = 0.0
+        """When the timer is due: uvloop's handle of one that is due at once does not say it."""
         self._dropped: weakref.finalize[..., Any] | None = None
         self._ref: weakref.ref[Any] = weakref.ref(self)
 
@@ -97,11 +99,12 @@ class LoopPoolWork(Generic[C]):
             for watcher in watchers:
                 if not watcher.done():
                     watcher.set_result(None)
-        if self._timer is not None and (core.closed or core.wakeup < self._timer.when()):
+        if self._timer is not None and (core.closed or core.wakeup < self._due):
             self._timer.cancel()
             self._timer = None
         if self._timer is None and not core.closed:
-            self._timer = loop.call_at(core.wakeup, _tick_of, self._ref)
+            self._due = core.wakeup
+            self._timer = loop.call_at(self._due, _tick_of, self._ref)
 
     def _tick(self) -> None:
         assert self._loop is not None
