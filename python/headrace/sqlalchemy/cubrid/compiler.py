@@ -157,8 +157,8 @@ class CubridCompiler(compiler.SQLCompiler):
         keywords.pop("use_function_name", None)
         value, separator = fn.clauses
         # The clause takes plain literals only.
-        is_text = isinstance(separator, elements.BindParameter) and isinstance(separator.value, str)
-        text = quoted(separator.value) if is_text else self.process(separator, literal_binds=True)
+        given = separator.value if isinstance(separator, elements.BindParameter) else None
+        text = quoted(given) if isinstance(given, str) else self.process(separator, literal_binds=True)
         return f"GROUP_CONCAT({self.process(value, **keywords)} SEPARATOR {text})"
 
     def visit_join(self, join: Any, asfrom: bool = False, from_linter: Any = None, **keywords: Any) -> str:
