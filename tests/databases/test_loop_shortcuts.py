@@ -18,18 +18,16 @@ import warnings
 import weakref
 from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
-from types import FrameType
 from typing import Any
 
 import pytest
 import uvloop
 
-import headrace
+from frames_of_python import Frames
 from headrace import errors
 from headrace.rows import dict_row
 from servers import Database
 
-PACKAGE = headrace.__file__.removesuffix("__init__.py")
 LOOPS: dict[str, Callable[[], asyncio.AbstractEventLoop]] = {
     "asyncio": asyncio.new_event_loop,
     "debug": asyncio.new_event_loop,
@@ -52,25 +50,6 @@ def run(request: pytest.FixtureRequest) -> Iterator[Run]:
         loop.run_until_complete(loop.shutdown_asyncgens())
     finally:
         loop.close()
-
-
-class Frames:
-    """Counts the calls of the package's functions that are written in Python."""
-
-    def __init__(self) -> None:
-        self.names: list[str] = []
-
-    def __enter__(self) -> Frames:
-        self._before = sys.gettrace()
-        sys.settrace(self._see)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        sys.settrace(self._before)
-
-    def _see(self, frame: FrameType, event: str, _: Any) -> None:
-        if event == "call" and frame.f_code.co_filename.startswith(PACKAGE):
-            self.names.append(frame.f_code.co_name)
 
 
 def calls(cursor: Any, sql: str) -> dict[str, Callable[[], Any]]:

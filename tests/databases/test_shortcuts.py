@@ -8,40 +8,17 @@ import cProfile
 import gc
 import inspect
 import pstats
-import sys
 import sysconfig
 import threading
 import weakref
-from types import FrameType
 from typing import Any
 
 import pytest
 
-import headrace
+from frames_of_python import Frames
 from headrace import errors
 from headrace.rows import dict_row
 from servers import Database
-
-PACKAGE = headrace.__file__.removesuffix("__init__.py")
-
-
-class Frames:
-    """Counts the calls of the package's functions that are written in Python."""
-
-    def __init__(self) -> None:
-        self.names: list[str] = []
-
-    def __enter__(self) -> Frames:
-        self._before = sys.gettrace()
-        sys.settrace(self._see)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        sys.settrace(self._before)
-
-    def _see(self, frame: FrameType, event: str, _: Any) -> None:
-        if event == "call" and frame.f_code.co_filename.startswith(PACKAGE):
-            self.names.append(frame.f_code.co_name)
 
 
 @pytest.mark.skipif(bool(sysconfig.get_config_var("Py_GIL_DISABLED")), reason="there are shortcuts with the lock only")

@@ -185,9 +185,9 @@ impl Step {
 ///
 /// # Safety
 /// The interpreter must be attached.
-pub(super) unsafe fn attached<T>(call: impl Fn(Python<'_>) -> T) -> T {
+pub(super) unsafe fn attached<T>(mut call: impl FnMut(Python<'_>) -> T) -> T {
     // SAFETY: by this function's own contract.
-    Python::try_attach(&call).unwrap_or_else(|| call(unsafe { Python::assume_attached() }))
+    Python::try_attach(&mut call).unwrap_or_else(|| call(unsafe { Python::assume_attached() }))
 }
 
 impl Coroutine {
@@ -493,12 +493,7 @@ pub(super) unsafe fn call(
             return None;
         }
         let places = PLACES.get()?;
-        let named = if names.is_null() { 0 } else { ffi::PyTuple_GET_SIZE(names) };
-        let timeout = match named {
-            0 => null_mut(),
-            1 if ffi::PyTuple_GET_ITEM(names, 0) == places.timeout.as_ptr() => *args.add(count),
-            _ => return None,
-        };
+        let timeout = places.timeout_of(args, count, names, null_mut())?;
         let (least, most) = match method {
             Method::Execute | Method::ExecuteNew => (2, 3),
             Method::FetchAll | Method::FetchOne => (1, 1),

@@ -270,7 +270,8 @@ fn class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
 }
 
 /// What stands in a class in place of a method of a cursor or of a connection, and does the usual case of it: `execute`,
-/// `fetchall`, `fetchone`, `fetch`, `fetchrow` or `fetchval`, which may be a coroutine function. Returns any other function itself.
+/// `fetchall`, `fetchone`, `fetch`, `fetchrow` or `fetchval`, which may be a coroutine function. Returns any other
+/// function itself.
 ///
 /// # Errors
 /// MemoryError.

@@ -5,6 +5,7 @@ mod queries;
 
 pub(super) use loops::{Begun, raise_left};
 
+use super::coroutine::attached;
 use super::slots::{Class, Place, get, place, set};
 use crate::result::RequestResult;
 use pyo3::ffi::{self, PyObject};
@@ -48,7 +49,7 @@ pub(super) struct Places {
     // Objects.
     left: Py<PyString>,
     ending: Py<PyString>,
-    pub(super) timeout: Py<PyString>,
+    timeout: Py<PyString>,
     /// That alone: the names of the arguments of a call.
     pub(super) names: Py<PyTuple>,
     pub(super) throw: Py<PyString>,
@@ -91,12 +92,7 @@ impl Places {
         // and what is used after other code may have run is referred to from here.
         unsafe {
             let (py, none) = (Python::assume_attached(), ffi::Py_None());
-            let named = if names.is_null() { 0 } else { ffi::PyTuple_GET_SIZE(names) };
-            let timeout = match named {
-                0 => none,
-                1 if ffi::PyTuple_GET_ITEM(names, 0) == self.timeout.as_ptr() => *args.add(count),
-                _ => return None,
-            };
+            let timeout = self.timeout_of(args, count, names, none)?;
             if count != 2 && count != 3 {
                 return None;
             }
@@ -130,6 +126,27 @@ impl Places {
                     null_mut()
                 }
             })
+        }
+    }
+
+    /// The argument `timeout`, or `absent`; `None` where another argument has a name.
+    ///
+    /// # Safety
+    /// As for [`Places::execute`].
+    pub(super) unsafe fn timeout_of(
+        &self,
+        args: *const *mut PyObject,
+        count: usize,
+        names: *mut PyObject,
+        absent: *mut PyObject,
+    ) -> Option<*mut PyObject> {
+        // SAFETY: by this function's own contract.
+        unsafe {
+            match if names.is_null() { 0 } else { ffi::PyTuple_GET_SIZE(names) } {
+                0 => Some(absent),
+                1 if ffi::PyTuple_GET_ITEM(names, 0) == self.timeout.as_ptr() => Some(*args.add(count)),
+                _ => None,
+            }
         }
     }
 
@@ -339,7 +356,7 @@ fn raised(
     error: PyErr,
 ) {
     let mut error = Some(error);
-    let mut end = |py: Python<'_>| {
+    let end = |py: Python<'_>| {
         let Some(mut error) = error.take() else { return };
         for _ in 0..2 {
             let value = error.value(py).clone();
@@ -354,10 +371,8 @@ fn raised(
         }
         error.restore(py);
     };
-    // Attached once more, so that PyO3 frees at once what is dropped here. It refuses that while the interpreter ends.
-    if Python::try_attach(&mut end).is_none() {
-        end(connection.py());
-    }
+    // SAFETY: there are objects.
+    unsafe { attached(end) };
 }
 
 /// Python's bool, borrowed.

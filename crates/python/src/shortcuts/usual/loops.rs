@@ -77,7 +77,6 @@ impl Places {
         // SAFETY: as in `begin_execute`.
         unsafe {
             let Some(cursor) = self.new_cursor(of.object) else { return Begun::Raised };
-            let or_none = |object: *mut PyObject| if object.is_null() { ffi::Py_None() } else { object };
             let arguments = [cursor.as_ptr(), of.sql, or_none(of.params), or_none(of.timeout)];
             let (name, names) = (self.its_execute.as_ptr(), self.names.as_ptr());
             let called = ffi::PyObject_VectorcallMethod(name, arguments.as_ptr(), 3, names);
@@ -140,7 +139,6 @@ impl Places {
         // SAFETY: as in `begin_execute`; what is called is referred to from here.
         unsafe {
             let (py, none) = (Python::assume_attached(), ffi::Py_None());
-            let or_none = |object: *mut PyObject| if object.is_null() { none } else { object };
             let limit = match or_none(of.timeout) {
                 given if given != none => given,
                 _ => get(of.core, self.command_timeout),
@@ -215,6 +213,12 @@ impl Places {
             }
         }
     }
+}
+
+/// The object, or None where there is none; borrowed.
+fn or_none(object: *mut PyObject) -> *mut PyObject {
+    // SAFETY: it lives for ever.
+    if object.is_null() { unsafe { ffi::Py_None() } } else { object }
 }
 
 /// What awaits a future; NULL with an exception set.

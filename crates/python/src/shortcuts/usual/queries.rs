@@ -82,12 +82,7 @@ impl Places {
         // SAFETY: as in `execute`.
         unsafe {
             let (py, none) = (Python::assume_attached(), ffi::Py_None());
-            let named = if names.is_null() { 0 } else { ffi::PyTuple_GET_SIZE(names) };
-            let timeout = match named {
-                0 => none,
-                1 if ffi::PyTuple_GET_ITEM(names, 0) == self.timeout.as_ptr() => *args.add(count),
-                _ => return None,
-            };
+            let timeout = self.timeout_of(args, count, names, none)?;
             if count < 2 || !self.connection.has(*args) {
                 return None;
             }
