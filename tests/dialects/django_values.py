@@ -67,6 +67,20 @@ def differences() -> None:
     assert Run.objects.annotate(**spans).filter(times__gt=END - BEGIN).count() == 0
 
 
+def weeks() -> None:
+    """Weeks are those of ISO 8601 where a year begins and ends, too."""
+    run = Run.objects.get()
+    for year in range(2014, 2026):
+        for day in (dt.date(year, 1, 1), dt.date(year, 1, 4), dt.date(year, 12, 28), dt.date(year, 12, 31)):
+            Run.objects.update(first=day, begin=dt.datetime.combine(day, CLOSES))
+            expected = day.isocalendar()[:2]
+            for field in ("first", "begin"):
+                found = Run.objects.values_list(f"{field}__iso_year", f"{field}__week").get()
+                assert found == expected, (field, day, found, expected)
+            assert Run.objects.filter(first__week=expected[1], begin__week=expected[1]).exists(), day
+    run.save()
+
+
 def documents() -> None:
     """A document is stored and read; Informix does not look into it."""
     run = Run.objects.get()
@@ -113,6 +127,7 @@ def main() -> None:
             types = {row.name: row for row in connection.introspection.get_table_description(cursor, "values_run")}
             assert types["number"].type_code != types["small_id"].type_code or not INFORMIX, types
         differences()
+        weeks()
         documents()
         run.delete()
     finally:

@@ -266,9 +266,52 @@ pub fn days(fields: &Fields) -> Option<(i64, i64)> {
     Some((i64::from(civil.weekday().to_sunday_one_offset()), i64::from(civil.day_of_year())))
 }
 
+/// The number of the week in one of the modes of WEEK(), from 0 to 7. A last week of a year that is the first of the next
+/// one has the number 53 all the same (11.3.2).
+pub fn week(fields: &Fields, mode: u8) -> Option<i64> {
+    let (weekday, day) = days(fields)?;
+    let begins_on_monday = mode % 2 == 1;
+    // How far into its week the first of January of a year is.
+    let into = |weekday: i64, day: i64| (weekday - i64::from(begins_on_monday) - day).rem_euclid(7);
+    let first = into(weekday, day);
+    let is_whole = matches!(mode, 0 | 2 | 5 | 7);
+    // The last day of the year before the first week begins.
+    let skipped = |first: i64| match is_whole {
+        true => (7 - first) % 7,
+        false if first > 3 => 7 - first,
+        false => -first,
+    };
+    let since = day - 1 - skipped(first);
+    if since >= 0 {
+        return Some(since / 7 + 1);
+    }
+    if matches!(mode, 0 | 1 | 4 | 5) {
+        return Some(0);
+    }
+    let year = i64::from(fields.all[0]) - 1;
+    let days_before = if year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) { 366 } else { 365 };
+    let before = (first - days_before).rem_euclid(7);
+    Some((days_before + day - 1 - skipped(before)) / 7 + 1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn weeks_are_counted_in_eight_ways() {
+        for (day, expected) in [
+            ("2018-01-01", [0, 1, 53, 1, 1, 1, 1, 1]),
+            ("2018-12-31", [52, 53, 52, 53, 53, 53, 53, 53]),
+            ("2021-01-01", [0, 0, 52, 53, 0, 0, 53, 52]),
+            ("2021-01-03", [1, 0, 1, 53, 1, 0, 1, 52]),
+            ("2024-09-09", [36, 37, 36, 37, 37, 37, 37, 37]),
+        ] {
+            let (fields, ..) = parse(day).unwrap();
+            let found: Vec<_> = (0..8).map(|mode| week(&fields, mode).unwrap()).collect();
+            assert_eq!(found, expected, "{day}");
+        }
+    }
 
     #[test]
     fn a_repeated_hour_is_told_apart_by_its_abbreviation() {

@@ -33,9 +33,9 @@ _TIME_FORMATS: Final = {"hour": "%H:00:00", "minute": "%H:%i:00", "second": "%H:
 _FUNCTIONS: Final = {
     "week_day": "DAYOFWEEK({})",
     "iso_week_day": "WEEKDAY({}) + 1",
-    "week": "WEEK({}, 3)",
     "quarter": "QUARTER({})",
-    # The year of the week's Thursday.
+    # The week and the year of its Thursday. WEEK(…, 3) has 53 for a first week that begins in December.
+    "week": "(DAYOFYEAR(ADDDATE({0}, 3 - WEEKDAY({0}))) + 6) DIV 7",
     "iso_year": "YEAR(ADDDATE({0}, 3 - WEEKDAY({0})))",
 }
 

@@ -52,11 +52,7 @@ fn field(unit: &str, text: &str) -> Option<i64> {
         "dayofweek" => times::days(&fields)?.0,
         "weekday" => (times::days(&fields)?.0 + 5) % 7,
         "dayofyear" => times::days(&fields)?.1,
-        "week" => {
-            let (weekday, day) = times::days(&fields)?;
-            (day + 6 - (weekday - 1)) / 7
-        }
-        _ => return None,
+        _ => times::week(&fields, unit.strip_prefix("week")?.parse().ok()?)?,
     })
 }
 

@@ -21,7 +21,12 @@ impl Compiler<'_> {
         let fields = ["year", "month", "day", "hour", "minute", "second", "quarter", "week", "weekday"];
         let (sql, ty) = match name {
             _ if fields.contains(&name) || matches!(name, "dayofmonth" | "dayofweek" | "dayofyear") => {
-                let unit = if name == "dayofmonth" { "day" } else { name };
+                let mode = arguments.get(1).map_or("0", |mode| mode.sql.trim_matches(['(', ')']));
+                let unit = match name {
+                    "dayofmonth" => "day",
+                    "week" => &format!("week{mode}"),
+                    _ => name,
+                };
                 let clock = matches!(name, "hour" | "minute" | "second");
                 let value = arguments.remove(0);
                 let text = value.ty.is_text();
