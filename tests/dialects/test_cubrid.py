@@ -330,6 +330,23 @@ def test_is_compares_with_null_too(cub_engines: Engines, condition: Any, expecte
     assert cub_engines.connected(work) == expected
 
 
+def test_a_case_asks_for_the_value_of_a_column(tables: Engines) -> None:
+    known = AUTHORS.c.known
+    rows = [{"name": name, "known": value} for name, value in (("a", True), ("b", False), ("c", None))]
+    cases = [
+        (sa.case((known, "yes"), (~known, "no"), else_="unknown"), ["yes", "no", "unknown"]),
+        (sa.case((sa.and_(known, AUTHORS.c.id > 0), 1), (sa.true(), 2)), [1, 2, 2]),
+        (sa.case((sa.false(), 1), (sa.func.coalesce(known, True), 2), else_=3), [2, 3, 2]),
+        (sa.case((True, 1), (False, 2), value=known), [1, 2, None]),
+    ]
+
+    def work(connection: sa.Connection) -> Any:
+        connection.execute(AUTHORS.insert(), rows)
+        return [list(connection.scalars(sa.select(case).order_by(AUTHORS.c.id))) for case, _ in cases]
+
+    assert tables.connected(work) == [expected for _, expected in cases]
+
+
 def test_fetch_is_a_limit(tables: Engines) -> None:
     ordered = sa.select(AUTHORS.c.id).order_by(AUTHORS.c.id)
 

@@ -50,6 +50,14 @@ def test_values_that_the_page_names(databases: dict[str, str]) -> None:
     assert run(HERE, "django_values.py", DJANGO_DATABASE=databases["DJANGO_DATABASE"]).endswith("ok\n")
 
 
+@pytest.mark.parametrize("zone", [None, "Asia/Tokyo"])
+def test_now_is_in_the_zone_of_djangos_connection(zone: str | None) -> None:
+    with cubrid(time_zone="Europe/Berlin") as server:
+        where = {"HOST": server.host, "PORT": server.port, "USER": server.user, "NAME": server.database}
+        database = json.dumps({"ENGINE": "headrace.django.cubrid", **where, "TIME_ZONE": zone})
+        assert run(HERE, "django_now.py", DJANGO_DATABASE=database).endswith("ok\n")
+
+
 @pytest.mark.slow
 def test_djangos_own_tests(databases: dict[str, str]) -> None:
     apps = APPS if SAMPLE else APPS + REST

@@ -293,6 +293,12 @@ IS: list[tuple[Any, list[int]]] = [
 ]
 
 
+def test_a_case_asks_for_the_value_of_a_column() -> None:
+    query = sa.select(sa.case((FLAG, FLAG), (~FLAG, sa.column("c")), (sa.true(), sa.column("d"))))
+    text = " ".join(str(query.compile(dialect=ifx.dialect())).split())
+    assert text.startswith("SELECT CASE WHEN b = 't' THEN b WHEN b = 'f' THEN c WHEN 1 = 1 THEN d END AS"), text
+
+
 @pytest.mark.parametrize(("condition", "expected"), IS, ids=str)
 def test_is_compares_with_null_too(ifx_engines: Engines, condition: Any, expected: list[int]) -> None:
     columns = (sa.Column("n", sa.Integer), sa.Column("m", sa.Integer), sa.Column("b", sa.Boolean))

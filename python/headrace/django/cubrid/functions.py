@@ -10,6 +10,7 @@ from typing import Any, Final
 from django.core.exceptions import FieldError
 from django.db.models.expressions import DurationExpression, OrderBy
 from django.db.models.fields.json import HasKeyLookup, KeyTransform
+from django.db.models.functions import Now
 
 from ..expressions import written
 
@@ -54,10 +55,16 @@ def _has_key(self: Any, compiler: Any, connection: Any) -> tuple[str, Any]:
     return found
 
 
+def _now(self: Any, compiler: Any, connection: Any) -> tuple[str, Any]:
+    """The time in the zone of Django's connection: CURRENT_DATETIME is in that of the server's session."""
+    template = f"NEW_TIME(CURRENT_DATETIME, SESSIONTIMEZONE, '{connection.ops.own_zone()}')"
+    return self.as_sql(compiler, connection, template=template)  # type: ignore[no-any-return]
+
+
 def install() -> None:
     """Lets these expressions be written for CUBRID, whose functions for JSON have MySQL's names."""
     of_mysql: Any = KeyTransform
     # EXISTS is no value that rows are ordered by.
     of_oracle: Any = OrderBy
-    own = {DurationExpression: _duration, HasKeyLookup: _has_key}
+    own = {DurationExpression: _duration, HasKeyLookup: _has_key, Now: _now}
     written("cubrid", {**own, of_mysql: of_mysql.as_mysql, of_oracle: of_oracle.as_oracle})

@@ -40,6 +40,15 @@ _FUNCTIONS: Final = {
 }
 
 
+def _named(tzname: str) -> str:
+    """A zone's name or distance from UTC, as the server has them."""
+    name, sign, offset = split_tzname_delta(tzname)
+    zone = f"{sign}{offset}" if offset else name
+    if not _ZONE.fullmatch(zone):
+        raise ValueError(f"Invalid time zone name: {zone}")
+    return zone
+
+
 class DatabaseOperations(ZonelessOperations):
     """What the ORM asks."""
 
@@ -102,14 +111,13 @@ class DatabaseOperations(ZonelessOperations):
     # times
 
     def _in_zone(self, sql: str, tzname: str | None) -> str:
-        own = self.connection.timezone_name
-        if not (tzname and conf.settings.USE_TZ) or own == tzname:
+        if not (tzname and conf.settings.USE_TZ) or self.connection.timezone_name == tzname:
             return sql
-        name, sign, offset = split_tzname_delta(tzname)
-        zone = f"{sign}{offset}" if offset else name
-        if not _ZONE.fullmatch(zone):
-            raise ValueError(f"Invalid time zone name: {zone}")
-        return f"NEW_TIME({sql}, '{own}', '{zone}')"
+        return f"NEW_TIME({sql}, '{self.own_zone()}', '{_named(tzname)}')"
+
+    def own_zone(self) -> str:
+        """Returns the zone in which times are stored."""
+        return _named(self.connection.timezone_name)
 
     def date_extract_sql(self, lookup_type: str, sql: str, params: Any) -> tuple[str, Any]:
         """Returns a part of a date."""

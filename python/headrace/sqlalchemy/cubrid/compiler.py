@@ -14,6 +14,7 @@ from sqlalchemy.schema import Sequence
 from sqlalchemy.sql import compiler, elements, functions, sqltypes
 
 from ...cubrid.catalog import LARGEST_LIMIT
+from .._conditions import ConditionsCompiler
 from .types import quoted
 
 RESERVED = """
@@ -45,7 +46,7 @@ when whenever where while with without work write xor year year_month zone
 """"Reserved Words" of the CUBRID manual, and more: a name in quotes is the same name."""
 
 
-class CubridCompiler(compiler.SQLCompiler):
+class CubridCompiler(ConditionsCompiler):
     """Queries, INSERT, UPDATE and DELETE."""
 
     _is_filtered = False

@@ -12,13 +12,14 @@ from sqlalchemy import cast, exc, select, util
 from sqlalchemy.sql import compiler, elements, expression, sqltypes
 
 from ...informix.catalog import ONE_ROW
+from .._conditions import ConditionsCompiler
 from .types import DATETIME, FINEST
 
 FULL_PRECISION = 32
 """Digits of the longest DECIMAL."""
 
 
-class InformixCompiler(compiler.SQLCompiler):
+class InformixCompiler(ConditionsCompiler):
     """Queries, INSERT, UPDATE and DELETE."""
 
     compound_keywords = util.update_copy(
