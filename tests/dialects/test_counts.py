@@ -60,6 +60,20 @@ def test_a_connection_whose_results_are_streamed_writes(every_engines: Engines) 
     assert every_engines.connected(work) == ([1, 2, 2, 1], [(1, "x"), (2, "y")])
 
 
+def test_a_connection_whose_results_are_streamed_has_savepoints(every_engines: Engines) -> None:
+    def work(connection: sa.Connection) -> Any:
+        connection.execute(TABLE.insert(), ROWS[:1])
+        streaming = connection.execution_options(stream_results=True)
+        with streaming.begin_nested():
+            streaming.execute(TABLE.insert(), ROWS[1:2])
+        undone = streaming.begin_nested()
+        streaming.execute(TABLE.insert(), ROWS[2:])
+        undone.rollback()
+        return streaming.scalars(sa.select(TABLE.c.id).order_by(TABLE.c.id)).all()
+
+    assert every_engines.connected(work) == [1, 2]
+
+
 KEYED = sa.Table(
     "of_keys",
     sa.MetaData(),

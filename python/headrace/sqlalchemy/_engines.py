@@ -10,10 +10,13 @@ from typing import Any, ClassVar
 from sqlalchemy.dialects import registry
 from sqlalchemy.engine.cursor import CursorFetchStrategy
 from sqlalchemy.engine.interfaces import ExecuteStyle
+from sqlalchemy.sql.elements import ReleaseSavepointClause, RollbackToSavepointClause, SavepointClause
 
 import headrace
 
 from ._values import clock, is_aware, some_of_text
+
+_SAVEPOINTS = (SavepointClause, RollbackToSavepointClause, ReleaseSavepointClause)
 
 
 def unwrapped(connection: Any) -> Any:
@@ -47,11 +50,13 @@ class StreamsReads:
 
     def create_cursor(self) -> Any:
         context: Any = self
-        writes = context.isinsert or context.isupdate or context.isdelete or context.isddl
+        statement = getattr(context.compiled, "statement", None)
+        has_no_rows = context.isddl or isinstance(statement, _SAVEPOINTS)
+        writes = context.isinsert or context.isupdate or context.isdelete or has_no_rows
         if writes or context.execute_style is ExecuteStyle.EXECUTEMANY:
             # ``stream_results`` may be an option of the whole connection. A cursor that streams has no batches, and
             # PostgreSQL and Informix declare one for queries only, not for what an INSERT returns.
-            if context.isddl:
+            if has_no_rows:
                 # Otherwise the option has a row fetched, of which there is none.
                 context.cursor_fetch_strategy = CursorFetchStrategy()
             return context.create_default_cursor()
