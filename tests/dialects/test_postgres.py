@@ -137,3 +137,25 @@ def test_members_of_an_enumeration_are_their_names_where_no_column_is_known(post
     found, texts = postgres.connected(work)
     assert found == [[Mood.SAD, Mood.HAPPY], [Mood.HAPPY, None]]
     assert tuple(texts) == ("SAD", ["HAPPY"], "a", decimal.Decimal("0.5"))
+
+
+def test_members_of_an_enumeration_are_their_names_in_columns_of_text(postgres: Engines) -> None:
+    words = sa.Table(
+        "words", sa.MetaData(), sa.Column("id", sa.Integer), sa.Column("a", sa.String(20)), sa.Column("b", sa.Text),
+        sa.Column("c", sa.CHAR(5)), sa.Column("d", pg.ARRAY(sa.Text)), prefixes=["TEMPORARY"],
+    )  # fmt: skip
+
+    def work(connection: sa.Connection) -> Any:
+        words.create(connection)
+        member = {"a": Mood.SAD, "b": Mood.HAPPY, "c": Mood.SAD, "d": [Mood.HAPPY, None, Word.A]}
+        rows = [{"id": 1, **member}, {"id": 2, "a": Word.A, "b": None, "c": "t", "d": ["t"]}]
+        connection.execute(words.insert(), rows)
+        connection.execute(words.insert(), {"id": 3, **member})
+        found = connection.execute(sa.select(words).order_by(words.c.id)).all()
+        same = words.c.a.in_([Mood.SAD, Word.A]) & (words.c.b == Mood.HAPPY) & words.c.d.contains([Mood.HAPPY])
+        return [tuple(row)[1:] for row in found], connection.scalars(sa.select(words.c.id).where(same)).all()
+
+    (first, second, third), same = postgres.connected(work)
+    assert first == third == ("SAD", "HAPPY", "SAD  ", ["HAPPY", None, "a"])
+    assert second == ("a", None, "t    ", ["t"])
+    assert sorted(same) == [1, 3]

@@ -111,7 +111,7 @@ TEXTS = {
 DIFFERENCES: dict[str, dict[str, set[tuple[str, str]]]] = {
     "postgresql": {
         "fractions for `Integer` and `BigInteger`": cases(WHOLE, ("7.9", "float64", "float32", "Decimal 1.50")),
-        "bytes for whole numbers and `String`": cases((*WHOLE, "String"), BYTES),
+        "bytes for whole numbers": cases(WHOLE, BYTES),
         "`float`, `timedelta` and times with a zone for `String`": cases(
             ("String",), ("5.0", "nan", "float64 nan", "timedelta", "Timedelta", *AWARE)
         ),

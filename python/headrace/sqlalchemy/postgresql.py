@@ -63,12 +63,23 @@ _INET_TYPES = (869, 650)
 # What statements report of their parameters
 
 
-class _String(sqltypes.String):
+class _Text:
+    """Members of an enumeration are their names and bytes are the server's text of them, as with psycopg."""
+
+    def bind_processor(self, dialect: Any) -> Callable[[Any], Any]:
+        return _text
+
+
+class _String(_Text, sqltypes.String):
     render_bind_cast = True
 
 
-class _Char(sqltypes.CHAR):
+class _Char(_Text, sqltypes.CHAR):
     render_bind_cast = True
+
+
+class _CiText(_Text, CITEXT):
+    pass
 
 
 class _LargeBinary(BYTEA):
@@ -394,6 +405,13 @@ def _named(value: Any) -> Any:
     return value
 
 
+def _text(value: Any) -> Any:
+    """What is sent for a column of text."""
+    if type(value) is str:
+        return value
+    return f"\\x{bytes(value).hex()}" if isinstance(value, (bytes, bytearray, memoryview)) else _named(value)
+
+
 def _types_times(context: Any, rows: Sequence[Any]) -> bool:
     """True if the dates and times of these rows have the types of their values: one of them is not of its column's
     type, or the statement is a text, of which no column is known."""
@@ -447,7 +465,7 @@ class PGDialect_headrace(TwoPhase, Engines, PGDialect):
             ranges.AbstractSingleRange: _Range,
             ranges.AbstractMultiRange: _Multirange,
             BIT: _Bit,
-            CITEXT: CITEXT,
+            CITEXT: _CiText,
             INT2VECTOR: _Int2Vector,
             OIDVECTOR: _OidVector,
             OID: _Oid,
