@@ -19,14 +19,19 @@ OTHER = (
     "null as 'x'",
     "(encoding 'latin1')",
     "(format csv) where n is not null",
+    "(header)",
+    "(format text, header true)",
+    "(header match)",
 )
-"""Options with which the server would store others: ``\\N`` for NULL, two columns for one."""
+"""Options with which the server would store others: ``\\N`` for NULL, two columns for one, or all but the first."""
 SAME = (
     "",
     "(format text)",
     "with (format 'text')",
     "(delimiter E'\\t', null '\\N', encoding 'UTF8')",
     "where csv is null or n > 0",
+    "(header false)",
+    "(header off)",
 )
 ROW = (None, 1)
 

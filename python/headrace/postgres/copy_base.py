@@ -21,11 +21,13 @@ _QUERY = re.compile(
 _OPTIONS = re.compile(r".*\bfrom\s+stdin\b(.*?)(?:\bwhere\b.*)?", re.I | re.S)
 """The options of a COPY into the server."""
 _DEFAULTS = re.compile(
-    r"""\b(?:delimiters?\s+(?:as\s+)?e?'(?:\t|\\t)'|null\s+(?:as\s+)?(?:'\\N'|e'\\\\N')|encoding\s+'utf-?8')""", re.I
+    r"""\b(?:delimiters?\s+(?:as\s+)?e?'(?:\t|\\t)'|null\s+(?:as\s+)?(?:'\\N'|e'\\\\N')|encoding\s+'utf-?8'|"""
+    r"""header\s+(?:'(?:false|off)'|false\b|off\b|0))""",
+    re.I,
 )
 """Options whose value is what holds without them."""
-_OTHER_TEXT = re.compile(r"\b(csv|delimiters?|null|encoding)\b", re.I)
-"""Options with which the server reads a row in the text format as another one."""
+_OTHER_TEXT = re.compile(r"\b(csv|delimiters?|null|encoding|header)\b", re.I)
+"""Options with which the server reads a row in the text format as another one, or the first row as names."""
 
 
 def copy_statement(table: str | Sequence[str], columns: Sequence[str] | None, format: str, *, out: bool) -> str:
