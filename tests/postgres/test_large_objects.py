@@ -300,3 +300,44 @@ async def test_a_cancelled_read_leaves_the_connection_usable(url: str) -> None:
                 await lob.read(timeout=0)
         await conn.rollback()
         assert await conn.fetchval("select 1") == 1
+
+
+@pytest.mark.parametrize("way", ["block", "verbs", "script"])
+def test_what_was_opened_in_a_savepoint_is_closed_with_it(session: Any, stored: int, way: str) -> None:
+    """The server would refuse its descriptor, which ends the transaction."""
+    outer = session.open_lob(stored)
+    if way == "block":
+        with session.transaction(force_rollback=True):
+            inner = session.open_lob(stored)
+            assert inner.read(4) == content(4)
+    else:
+        execute = session.execute if way == "verbs" else session.executescript
+        execute("savepoint s")
+        inner = session.open_lob(stored)
+        execute("rollback to s")
+    assert inner.closed
+    with pytest.raises(ValueError, match="savepoint"):
+        inner.read()
+    inner.close()
+    with session.transaction():
+        kept = session.open_lob(stored)
+    assert (kept.read(), outer.read()) == (content(1000), content(1000))
+    for lob in (kept, outer):
+        lob.close()
+    session.commit()
+
+
+def test_objects_of_one_transaction_are_many(session: Any, stored: int) -> None:
+    for _ in range(300):
+        with session.open_lob(stored) as lob:
+            assert lob.read(4) == content(4)
+    session.commit()
+
+
+async def test_what_was_opened_in_a_savepoint_is_closed_with_it_on_asyncio(url: str, stored: int) -> None:
+    async with await headrace.aio.connect(url) as conn, conn.transaction(force_rollback=True):
+        async with conn.transaction(force_rollback=True):
+            inner = await conn.open_lob(stored)
+        with pytest.raises(ValueError, match="savepoint"):
+            await inner.read()
+        assert await conn.fetchval("select 1") == 1

@@ -85,6 +85,8 @@ class ConnectionCore(TwoPhaseCore):
         self.forget_two_phase()
         self.lobs: WeakValueDictionary[int, PostgresLob] = WeakValueDictionary()
         """The large objects that are open, by descriptor."""
+        self.lob_numbers: list[int] = []
+        """Numbers of large objects that were closed."""
         self.adapters = Adapters(wire)
         """What is registered for the user's own types."""
         self.abandon: Callable[[Any], None] = lambda ticket: None

@@ -3,7 +3,9 @@
 The server keeps them in `pg_largeobject`, by oid. The functions are those of "Server-Side Functions", chapter "Large
 Objects" of the manual, and those that libpq calls. A descriptor is a small number that the server gives to another
 object once its transaction, or the savepoint in which it was opened, has ended. So each request tells of which
-transaction its descriptor is, and one of another transaction is not executed.
+transaction its descriptor is, and one of another transaction is not executed. That a savepoint was rolled back the
+server cannot be asked, and a call with the descriptor would end the transaction: to the machine an object is a cursor,
+of which it knows whether it is open when a request is sent.
 """
 
 from __future__ import annotations
@@ -48,7 +50,8 @@ _TRUNCATE: Final = _of_transaction("lo_truncate64($2::pg_catalog.int4, $3::pg_ca
 _CLOSE: Final = _of_transaction("lo_close($2::pg_catalog.int4)")
 
 ENDED: Final = (
-    "the large object is closed, as its transaction has ended: open it again in the transaction in which it is used"
+    "the large object is closed, as its transaction has ended, or was rolled back to an earlier savepoint: open it "
+    "again in the transaction in which it is used"
 )
 OUTSIDE: Final = (
     "a large object is open until its transaction ends, and none is open: open it in a block of transaction(), or with "
@@ -62,18 +65,23 @@ class PostgresLob(LobState):
     block_bytes = defaults.POSTGRES_LOB_BYTES
     ahead = defaults.POSTGRES_LOB_AHEAD
 
-    def __init__(self, core: ConnectionCore, oid: int, mode: LobMode, descriptor: int, transaction: int) -> None:
+    def __init__(
+        self, core: ConnectionCore, oid: int, mode: LobMode, descriptor: int, transaction: int, number: int
+    ) -> None:
         super().__init__(mode)
         self.core = core
         self.oid = oid
         self.descriptor = descriptor
         self.transaction = transaction
+        self.number = number
+        """What it is known by to the machine."""
         self.is_over = False
         """The server has closed it."""
 
     @property
     def is_open(self) -> bool:
-        return not (self.is_closed or self.is_over or self.core.wire.closed or not self.core.is_begun())
+        wire = self.core.wire
+        return not (self.is_closed or self.is_over or wire.closed) and wire.has_portal(self.number)
 
     def check(self, write: bool = False) -> None:
         if not self.is_closed and not self.core.wire.closed and not self.is_open:
@@ -83,7 +91,7 @@ class PostgresLob(LobState):
     def _call(self, sql: str, *arguments: Any) -> Any:
         # Without BEGIN: in another transaction nothing is executed.
         values = (self.transaction, self.descriptor, *arguments)
-        return self.core.wire.execute(sql, values, None, self.core.named)
+        return self.core.wire.execute(sql, values, None, self.core.named, uses=self.number)
 
     def ask_seek(self, offset: int, whence: int) -> Any:
         return self._call(_SEEK, offset, whence)
@@ -101,7 +109,10 @@ class PostgresLob(LobState):
         """In a transaction that has failed the server has closed it, or will, and refuses to be told."""
         if self.core.status() is TransactionStatus.INERROR:
             return None
-        return self._call(_CLOSE)
+        asked = self._call(_CLOSE)
+        # For another one: the machine keeps each to the end of its transaction.
+        self.core.lob_numbers.append(self.number)
+        return asked
 
     def _answer(self, result: Any) -> Any:
         """What the function returned."""
@@ -147,9 +158,11 @@ def checked_oid(oid: Any, what: str = "the oid of a large object") -> int:
 def _opened(core: ConnectionCore, sql: str, oid: int, mode: LobMode) -> Flow[PostgresLob]:
     if core.begin is None and not core.is_begun():
         raise ProgrammingError(OUTSIDE)
-    result: Any = yield core.wire.execute(sql, (oid, _MODES[mode]), core.begin, core.named)
+    number = core.lob_numbers.pop() if core.lob_numbers else next(core.numbers)
+    cursor = (f"headrace_lob_{number}", number), False
+    result: Any = yield core.wire.execute(sql, (oid, _MODES[mode]), core.begin, core.named, declares=cursor)
     found, descriptor, transaction = (_number(value, "descriptor of a large object") for value in result.rows[0])
-    state = PostgresLob(core, found, mode, descriptor, transaction)
+    state = PostgresLob(core, found, mode, descriptor, transaction, number)
     earlier = core.lobs.get(descriptor)
     if earlier is not None:
         # Its savepoint was rolled back: the descriptor is that of this object now.
