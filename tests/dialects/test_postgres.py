@@ -159,3 +159,50 @@ def test_members_of_an_enumeration_are_their_names_in_columns_of_text(postgres: 
     assert first == third == ("SAD", "HAPPY", "SAD  ", ["HAPPY", None, "a"])
     assert second == ("a", None, "t    ", ["t"])
     assert sorted(same) == [1, 3]
+
+
+TEXTS: list[tuple[str, dict[str, Any], Any]] = [
+    ("select :a", {"a": 5}, 5),
+    ("select :a", {"a": True}, True),
+    ("select :a + :b", {"a": 1, "b": 2}, 3),
+    ("select greatest(:a, :b)", {"a": 9, "b": 10}, 10),
+    ("select abs(:a)", {"a": -5}, 5),
+    ("select case when :a is null or :a > 1 then 1 end", {"a": 2}, 1),
+    ("select 2 * :a", {"a": 1.5}, 3.0),
+    ("select jsonb_build_object('k', :a)", {"a": 5}, {"k": 5}),
+    ("select date '2024-01-01' + :a", {"a": 3}, datetime.date(2024, 1, 4)),
+    ("select array_length(:a, 1)", {"a": [1, 2]}, 2),
+    ("select cast(:a as date)", {"a": "2024-01-01"}, datetime.date(2024, 1, 1)),
+    ("select cast(:a as int)", {"a": None}, None),
+    ("select id from items where id = :a and name = :b", {"a": 1, "b": "one"}, 1),
+]
+"""Texts whose parameters the server could tell no types, or others than those of the values."""
+
+
+@pytest.mark.parametrize(("text", "values", "expected"), TEXTS)
+def test_parameters_of_texts_have_the_types_of_their_values(
+    postgres: Engines, text: str, values: dict[str, Any], expected: Any
+) -> None:
+    def work(connection: sa.Connection) -> Any:
+        connection.execute(ITEMS.insert(), {"id": 1, "name": "one"})
+        alone = connection.execute(sa.text(text), values).scalar()
+        within = connection.execute(sa.text(text).columns(sa.column("found")), values).scalar()
+        streamed = connection.execute(sa.text(text).execution_options(stream_results=True), values).scalar()
+        connection.execute(sa.text(f"select ({text}) where :z"), [{**values, "z": True}, {**values, "z": False}])
+        return alone, within, streamed
+
+    found = postgres.connected(work)
+    assert found == (expected, expected, expected)
+    assert {type(one) for one in found} == {type(expected)}
+
+
+def test_rows_for_a_text_have_the_types_of_their_values(postgres: Engines) -> None:
+    def work(connection: sa.Connection) -> Any:
+        connection.execute(sa.text("create temporary table rated (id int, n numeric)"))
+        rows = [{"id": 1, "n": 1}, {"id": 2, "n": 2.5}, {"id": 3, "n": decimal.Decimal("1.50")}, {"id": 4, "n": None}]
+        connection.execute(sa.text("insert into rated values (:id, :n)"), rows)
+        factors = [{"id": 1, "f": 1.5}, {"id": 2, "f": 2}]
+        connection.execute(sa.text("update rated set id = id * :f * 10 where id = :id"), factors)
+        return connection.execute(sa.text("select id, cast(n as text) from rated order by id")).all()
+
+    assert postgres.connected(work) == [(3, "1.50"), (4, None), (15, "1"), (40, "2.5")]

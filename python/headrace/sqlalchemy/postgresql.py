@@ -50,6 +50,7 @@ from . import _asyncio
 from ._engines import Engines, StreamsReads, unwrapped
 from ._scripts import execute
 from ._two_phase import TwoPhase, TwoPhaseConnection
+from ._valued import valued_row, valued_text
 from ._values import day, is_aware, some_of_text
 
 logger = logging.getLogger("sqlalchemy.dialects.postgresql")
@@ -115,6 +116,7 @@ class _Processed(threading.local):
     """What the processors of this thread's parameters have seen since it was set."""
 
     other_time = False
+    of_no_column = False
 
 
 _processed = _Processed()
@@ -142,13 +144,15 @@ class _Timed:
 
 
 class _Null(sqltypes.NullType):
-    """No column is known: the values have the types of their own. Members of an enumeration are their names, which
-    SQLAlchemy's ``Enum`` stores."""
+    """No column is known, as in a text: the values have the types of their own, as psycopg sends them. The server could
+    tell none in ``SELECT :a + :b``, and takes numbers for texts in ``greatest(:a, :b)``. Members of an enumeration are
+    their names, which SQLAlchemy's ``Enum`` stores."""
 
     def bind_processor(self, dialect: Any) -> Callable[[Any], Any]:
         def process(value: Any) -> Any:
-            if _is_time(value):
-                _processed.other_time = True
+            if value is None or type(value) is str:
+                return value
+            _processed.of_no_column = True
             return _named(value)
 
         return process
@@ -365,13 +369,15 @@ class _ExecutionContext(StreamsReads, PGExecutionContext):
     dialect: PGDialect_headrace
     types_times = False
     """A date or time of the parameters is not of its column's type."""
+    types_values = False
+    """A parameter has no column whose type is known."""
 
     @classmethod
     def _init_compiled(cls, *args: Any, **keywords: Any) -> Any:
         # Nothing waits between the processors of the parameters, which are called in here, and the end.
-        _processed.other_time = False
+        _processed.other_time = _processed.of_no_column = False
         self: Any = super()._init_compiled(*args, **keywords)
-        self.types_times = _processed.other_time
+        self.types_times, self.types_values = _processed.other_time, _processed.of_no_column
         return self
 
     def pre_exec(self) -> None:
@@ -523,12 +529,19 @@ class PGDialect_headrace(TwoPhase, Engines, PGDialect):
         return connected
 
     def do_execute(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
-        if isinstance(parameters, tuple) and _types_times(context, (parameters,)):
-            parameters = TimedRow(parameters)
+        if isinstance(parameters, tuple):
+            if context is not None and context.types_values:
+                statement, parameters = valued_text(statement), valued_row(parameters)
+            elif _types_times(context, (parameters,)):
+                parameters = TimedRow(parameters)
         execute(cursor, statement, parameters, headrace.Cursor)
 
     def do_executemany(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
-        cursor.executemany(statement, TimedRows(parameters) if _types_times(context, parameters) else parameters)
+        if context is not None and context.types_values:
+            statement, parameters = valued_text(statement), list(map(valued_row, parameters))
+        elif _types_times(context, parameters):
+            parameters = TimedRows(parameters)
+        cursor.executemany(statement, parameters)
 
     def do_ping(self, dbapi_connection: Any) -> bool:
         if not dbapi_connection.check_alive():
