@@ -83,6 +83,35 @@ def test_warnings(my: Conn) -> None:
     assert my.show_warnings() == []
 
 
+ABOUT_WARNINGS = {
+    "show warnings": [("Warning", 1264), ("Warning", 1265)],
+    "SHOW /* all */ WARNINGS LIMIT ?": [("Warning", 1264)],
+    "show count(*) warnings": [(2,)],
+    "show errors": [],
+    "select @@warning_count, @@session.error_count": [(2, 0)],
+}
+
+
+@pytest.mark.parametrize("way", ["prepared", "text", "pipeline", "stream", "on_server"])
+def test_statements_about_warnings_are_about_the_statement_before_them(my: Conn, my_url: str, way: str) -> None:
+    fresh(my, "table narrow (n tinyint, s varchar(2))")
+    for sql, expected in ABOUT_WARNINGS.items():
+        params = (1,) if "?" in sql else None
+        with headrace.mysql.connect(my_url, autocommit=True, sql_mode="", prepared=way != "text") as conn:
+            conn.execute("insert into narrow values (1000, 'abc')")
+            if way in ("stream", "on_server"):
+                rows = list(conn.stream(sql, params, on_server=way == "on_server"))
+            else:
+                with conn.pipeline() if way == "pipeline" else contextlib.nullcontext():
+                    cursor = conn.execute(sql, params)
+                rows = cursor.fetchall()
+        assert [row[: len(expected[0])] for row in rows] == expected if expected else rows == [], sql
+    with headrace.mysql.connect(my_url, autocommit=True, sql_mode="", prepared=way != "text") as conn:
+        conn.execute("insert into narrow values (1000, 'abc')")
+        conn.execute("get diagnostics condition 2 @code = mysql_errno")
+        assert int(conn.fetchval("select @code")) == 1265
+
+
 def test_show_and_other_texts(my: Conn) -> None:
     fresh(my, "table shown (n int)")
     cursor = my.execute("show create table shown")

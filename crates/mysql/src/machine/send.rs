@@ -271,7 +271,7 @@ impl<H: MyHandler> Machine<H> {
             None => self.session.binds(sql, &scan),
         };
         if !self.session.prepares(&scan) || may_write && !binds {
-            if execute.cursor.is_some() && self.session.opens_cursor(sql) {
+            if execute.cursor.is_some() && !scan.diagnoses && self.session.opens_cursor(sql) {
                 return self.prepare_literal(at, sql, RequestEvent::StartPrepare, cx, write_buffer);
             }
             // It is sent as text from now on.

@@ -152,12 +152,16 @@ impl SessionState {
         scan.placeholders.is_empty() || !scan.takes_literals() || is_bindable(sql, self.modes(), Typing::ByPlace)
     }
 
-    /// Returns true if the server does not prepare a statement, or loses its values: a list after IN, a constructor of
-    /// rows on MariaDB, or more parameters than their number can be.
+    /// Returns false if the server does not prepare a statement, or loses its values: a list after IN, a constructor of
+    /// rows on MariaDB, or more parameters than their number can be; or if it asks for the warnings of the statement before
+    /// it, which would be those of its preparation.
     pub(super) fn prepares(&self, scan: &Scan) -> bool {
         let lost = scan.constructed && self.mariadb;
         let too_many = scan.placeholders.len() > usize::from(u16::MAX);
-        !scan.takes_literals() || !(scan.lists || lost || too_many)
+        match scan.diagnoses {
+            true => !scan.placeholders.is_empty() && !scan.takes_literals(),
+            false => !scan.takes_literals() || !(scan.lists || lost || too_many),
+        }
     }
 
     /// Returns true if a statement can be executed with a cursor. MySQL refuses one for statements without rows, and

@@ -112,6 +112,9 @@ pub struct Scan {
     pub constructed: bool,
     /// The number of times that it names user variables (`@a`).
     pub variables: usize,
+    /// It may ask for the warnings or errors of the statement before it. MySQL (9.7 is one) does not prepare such a
+    /// statement, and would answer it with the error by which it has refused that.
+    pub diagnoses: bool,
     /// The counts may differ from the server's: there is a comment that some versions execute (`/*! ... */`), a
     /// string or comment without end, or a statement that may change where the strings of a later one end.
     pub uncertain: bool,
@@ -130,6 +133,7 @@ impl Scan {
         let (mut ended, mut decided, mut spelt_out) = (false, false, false);
         let mut after_in = false;
         let mut after_at = 0;
+        let mut scoped = false;
         let mut opened = false;
         let mut constructs = false;
         let mut names_modes = false;
@@ -138,6 +142,8 @@ impl Scan {
             bare.token(&token);
             let was_in = std::mem::take(&mut after_in);
             let ats = std::mem::take(&mut after_at);
+            // `@@session` was before this token.
+            let was_scoped = std::mem::take(&mut scoped);
             scan.variables += usize::from(ats == 1 && token.is_name());
             let in_parentheses = std::mem::take(&mut opened);
             names_modes |= token.is_name() && token.text.trim_matches('`').eq_ignore_ascii_case("sql_mode");
@@ -154,11 +160,18 @@ impl Scan {
                 TokenKind::Punctuation(b';') => ended = true,
                 TokenKind::Punctuation(b'(') => opened = was_in,
                 TokenKind::Punctuation(b'@') => after_at = ats + 1,
+                TokenKind::Punctuation(b'.') => scoped = was_scoped,
                 TokenKind::Word => {
                     let word = token.text;
                     if scan.verb.is_empty() {
                         scan.verb = word.to_ascii_lowercase();
                     }
+                    scoped = ats == 2 && is_one_of(word, &["session", "local"]);
+                    scan.diagnoses |= match scan.verb.as_str() {
+                        "show" => is_one_of(word, &["warnings", "errors"]),
+                        "get" => true,
+                        _ => (ats == 2 || was_scoped) && is_one_of(word, &["warning_count", "error_count"]),
+                    };
                     if !decided && is_one_of(word, &["values", "value", "set", "select", "with", "table"]) {
                         decided = true;
                         spelt_out = is_one_of(word, &["values", "value", "set"])
@@ -232,6 +245,22 @@ mod tests {
             (r"select @@sql_mode, 'a\\', ?", false),
         ] {
             assert_eq!(Scan::new(sql, Modes::default()).uncertain, expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn what_asks_for_warnings_is_known_by_its_words() {
+        for (sql, expected) in [
+            ("show warnings", true),
+            ("SHOW /* x */ COUNT(*) ERRORS", true),
+            ("get diagnostics condition 1 @a = message_text", true),
+            ("select @@warning_count", true),
+            ("set @n = @@session . error_count", true),
+            ("show tables like 'warnings'", false),
+            ("select warning_count, t.error_count, @error_count, @@sql_mode from warnings", false),
+            ("select @@session.sql_mode, error_count from get", false),
+        ] {
+            assert_eq!(Scan::new(sql, Modes::default()).diagnoses, expected, "{sql}");
         }
     }
 
