@@ -123,6 +123,46 @@ def test_a_view_refuses_what_it_refuses_of_a_single_row_whatever_is_behind_it(
                 assert conn.fetch("select * from lenient") == [(10, "a", 1)]
 
 
+CHECKED = {
+    "a check": ["table checked (id int primary key, n int check (n < 10))"],
+    "the check of a view": [
+        "table checked_base (id int primary key, n int)",
+        "view checked as select * from checked_base where n < 10 with check option",
+    ],
+}
+
+
+@pytest.mark.parametrize("made", CHECKED.values(), ids=CHECKED)
+@pytest.mark.parametrize("prepared", [True, False], ids=["prepared", "text"])
+def test_a_check_means_for_rows_that_are_ignored_what_it_means_for_a_single_one(
+    my_url: str, my: Any, made: list[str], prepared: bool
+) -> None:
+    rows = [(1, 1), (2, 20), (3, 3)]
+    for sql in ("insert ignore into checked values (?, ?)", "insert ignore into checked values (?, abs(?))"):
+        outcomes: list[Any] = []
+        for at_once in (True, False):
+            my.execute("drop view if exists checked")
+            my.execute("drop table if exists checked, checked_base")
+            for definition in made:
+                my.execute(f"create {definition}")
+            error: Any = None
+            with headrace.mysql.connect(
+                my_url, autocommit=False, prepared=prepared, sql_mode="STRICT_ALL_TABLES"
+            ) as conn:
+                try:
+                    if at_once:
+                        conn.executemany(sql, rows)
+                    else:
+                        for row in rows:
+                            conn.execute(sql, row)
+                    conn.commit()
+                except headrace.Error as raised:
+                    error = raised.sqlcode
+                    conn.rollback()
+            outcomes.append((error, my.fetch("select * from checked order by id")))
+        assert outcomes[0] == outcomes[1], sql
+
+
 FORMS = {
     "in bulk": "insert into lenient values (?, ?, ?)",
     "by names": "insert into lenient set id = ?, s = ?, n = ?",

@@ -18,6 +18,8 @@ pub struct Insert {
     pub suffix: String,
     /// The table.
     pub table: Table,
+    /// It has IGNORE.
+    pub ignores: bool,
 }
 
 /// A table, by its names without quotes.
@@ -70,6 +72,9 @@ impl Insert {
         {
             return None;
         }
+        let ignores = (1..values)
+            .take_while(|i| statement.is_one_of(*i, &BEFORE_TABLE))
+            .any(|i| statement.is_one_of(i, &["ignore"]));
         let mut row = Vec::with_capacity(placeholders.len() + 1);
         let mut at = first.start;
         for placeholder in placeholders {
@@ -78,7 +83,7 @@ impl Insert {
         }
         row.push(sql[at..last.end()].to_owned());
         // A comment in the tail is dropped with the space before it: it might be `-- ` without an end.
-        Some(Self { prefix: sql[..first.start].to_owned(), row, suffix: sql[tail].to_owned(), table })
+        Some(Self { prefix: sql[..first.start].to_owned(), row, suffix: sql[tail].to_owned(), table, ignores })
     }
 
     /// Returns true if its parameters are alone, and not in expressions.
@@ -189,6 +194,19 @@ impl Tokens<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn ignore_is_a_word_before_the_table() {
+        for (sql, expected) in [
+            ("insert ignore into t values (?)", true),
+            ("INSERT LOW_PRIORITY IGNORE t (a) VALUES (?)", true),
+            ("insert into `ignore` values (?)", false),
+            ("insert into t (ignore) values (?)", false),
+            ("replace into t values (?)", false),
+        ] {
+            assert_eq!(Insert::new(sql, Modes::default()).map(|insert| insert.ignores), Some(expected), "{sql}");
+        }
+    }
 
     #[test]
     fn rows_that_are_told_of_those_before_are_not_joined() {

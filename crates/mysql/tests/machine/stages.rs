@@ -333,6 +333,35 @@ pub fn rows_are_joined_only_where_the_server_refuses_in_all_what_it_refuses_in_o
     }
 }
 
+#[test]
+pub fn what_asks_for_warnings_is_sent_without_a_preparation_that_would_be_what_they_are_about() {
+    for capabilities in [mysql8(), (mysql8() - Capabilities::LONG_PASSWORD)] {
+        for sql in ["show warnings", "get diagnostics @n = number", "select @@session.warning_count"] {
+            let mut session = session(capabilities);
+            session.execute(sql, vec![]);
+            answer(&mut session, vec![reply(&[OK])]);
+            assert_eq!(session.peer.sent(), [format!("COM_QUERY {sql}").as_str()]);
+        }
+    }
+}
+
+#[test]
+pub fn rows_that_mariadb_would_skip_in_all_and_refuses_in_one_are_not_joined() {
+    let ok = || reply(&[OK]);
+    for (verb, joins) in [("insert ignore", false), ("insert", true)] {
+        let mariadb = (mysql8() - Capabilities::LONG_PASSWORD) | Capabilities::MARIADB_STMT_BULK_OPERATIONS;
+        let mut session = session(mariadb);
+        let rows = vec![vec![V::Int(7)], vec![V::Int(8)]];
+        session.batch(&format!("{verb} into t values (abs(?))"), BatchStrategy::Auto, true, rows);
+        let rest = if joins { vec![ok()] } else { vec![prepared(1)] };
+        answer(&mut session, [rest, vec![ok(), ok(), ok(), ok(), ok(), ok()]].concat());
+        let sent = session.peer.sent();
+        let joined = sent.messages().iter().any(|message| message.contains("(abs(7)),(abs(8))"));
+        assert_eq!(joined, joins, "{sent:?}");
+        assert_eq!(sent.count(&["COM_STMT_EXECUTE 1"]), if joins { 0 } else { 2 }, "{sent:?}");
+    }
+}
+
 /// `ER_CHECK_NOT_IMPLEMENTED`
 const NO_SAVEPOINT: &[u8] = b"\xff\x9a\x04#42000The storage engine for the table doesn't support SAVEPOINT";
 
