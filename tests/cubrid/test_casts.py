@@ -88,3 +88,25 @@ def test_zeros_in_front_are_no_digits_of_a_literal(conn: Any, literal: str, prec
 
 def test_empty_bits_are_elements_of_collections(conn: Any) -> None:
     assert sorted(conn.fetchval("select {X'', X'01'}")) == [b"", b"\x01"]
+
+
+def test_parameters_in_aggregates_with_distinct_mean_what_literals_mean(conn: Any) -> None:
+    conn.execute("drop table if exists hr_distinct")
+    conn.execute("create table hr_distinct (a int, s varchar(10))")
+    conn.executemany("insert into hr_distinct values (?, ?)", [(n % 4 or None, f"s{n % 3}") for n in range(12)])
+    for expression, expected in [
+        ("count(distinct a + ?)", 3),
+        ("count(distinct nvl(a, ?))", 4),
+        ("count(distinct abs(a * ?))", 3),
+        ("sum(distinct a + ?)", 27),
+        ("avg(distinct a + ?)", 9),
+        ("count(distinct ?)", 1),
+        ("count(distinct case when a > 1 then a + ? end)", 2),
+    ]:
+        assert conn.fetchval(f"select {expression} from hr_distinct", 7) == expected, expression
+    assert conn.fetchval("select count(distinct concat(s, ?)) from hr_distinct", "x") == 3
+    assert sorted(conn.fetchval("select group_concat(distinct a + ?) from hr_distinct", 7).split(",")) == [
+        "10",
+        "8",
+        "9",
+    ]

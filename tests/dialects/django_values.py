@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import json
 import os
+from decimal import Decimal
 
 import django
 from django.conf import settings
@@ -14,7 +15,9 @@ django.setup()
 
 from django.core import checks  # noqa: E402
 from django.db import NotSupportedError, connection, models  # noqa: E402
-from django.db.models import DurationField, ExpressionWrapper, F  # noqa: E402
+from django.db.models import DurationField, ExpressionWrapper, F, Value  # noqa: E402
+from django.db.models.fields.json import KT  # noqa: E402
+from django.db.models.functions import Concat  # noqa: E402
 
 INFORMIX = connection.vendor == "informix"
 
@@ -40,6 +43,8 @@ class Run(models.Model):
     opens = models.TimeField()
     closes = models.TimeField()
     document = models.JSONField(null=True)
+    name = models.CharField(max_length=20, null=True)
+    price = models.DecimalField(max_digits=8, decimal_places=2, null=True)
 
     class Meta:
         app_label = "values"
@@ -81,6 +86,30 @@ def weeks() -> None:
     run.save()
 
 
+def texts() -> None:
+    """NULL is nothing in a longer text, and dates are texts as in ISO 8601."""
+    Run.objects.update(name=None, price=None, first=dt.date(2024, 2, 29), begin=END, opens=OPENS)
+    pairs = {"empty": Concat("name", "name"), "some": Concat(Value("<"), "name", Value(">"))}
+    pairs["counted"] = Concat(Value("no. "), "number", Value("!"), output_field=models.CharField())
+    assert Run.objects.values(**pairs).get() == {"empty": "", "some": "<>", "counted": "no. -1!"}
+    if INFORMIX:
+        return
+    for pattern in (
+        {"first__startswith": "2024-02"},
+        {"begin__contains": "02-29 00:00"},
+        {"opens__endswith": "59:59"},
+        {"begin__regex": "^2024-02-29 00"},
+    ):
+        assert Run.objects.filter(**pattern).count() == 1, pattern
+    assert Run.objects.filter(first__startswith="2023").count() == 0
+
+
+def averages() -> None:
+    """The average of decimal numbers is one, also where the server makes a DOUBLE of it."""
+    Run.objects.update(price=Decimal("23.09"))
+    assert Run.objects.aggregate(mean=models.Avg("price"))["mean"] == Decimal("23.09")
+
+
 def documents() -> None:
     """A document is stored and read; Informix does not look into it."""
     run = Run.objects.get()
@@ -88,6 +117,11 @@ def documents() -> None:
     run.document = None
     run.save()
     assert Run.objects.filter(document__isnull=True).count() == 1
+    if not INFORMIX:
+        Run.objects.update(document={"a": {"b": "x y"}})
+        texts = {"text": KT("document__a__b")}
+        assert Run.objects.annotate(**texts).values("text").get() == {"text": "x y"}
+        assert Run.objects.filter(document__a__b__startswith="x").count() == 1
     Run.objects.update(document={"a": 2})
     assert list(Run.objects.values_list("document", flat=True)) == [{"a": 2}]
     for inside in (
@@ -128,6 +162,8 @@ def main() -> None:
             assert types["number"].type_code != types["small_id"].type_code or not INFORMIX, types
         differences()
         weeks()
+        texts()
+        averages()
         documents()
         run.delete()
     finally:

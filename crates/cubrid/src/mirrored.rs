@@ -4,7 +4,9 @@
 //! parameter is stored or compared it is converted, as a literal is. But a result of CASE, IF or DECODE gets the type of
 //! the other results, and the value is converted to that: `IF(a > b, ?, 0)` makes 2 of 1.5, and results that are all
 //! parameters become text. The elements of `{?, 1}` are read as INTs, whatever was bound: 1.5 is 1073217536. Some functions
-//! take a parameter for text or bits. (Measured with 11.3.2; its source has it in `pt_eval_expr_type`.) With the type of
+//! take a parameter for text or bits. And where an aggregate has DISTINCT, or GROUP_CONCAT an order, each row counts, or
+//! none has a value, if a sum, product or function in it has a type that waits for a parameter: `COUNT(DISTINCT a + ?)` is the
+//! number of rows, `SUM(DISTINCT a + ?)` NULL. (Measured with 11.3.2; its source has it in `pt_eval_expr_type`.) With the type of
 //! its value written around it, such a parameter means what a literal means.
 
 use crate::lexer::Lexer;
@@ -30,6 +32,10 @@ const FUNCTIONS: [(&str, Range<usize>); 14] = [
     ("bit_length", 0..1),
 ];
 
+/// Aggregates that sort or compare their arguments, if DISTINCT follows.
+const AGGREGATES: [&str; 11] =
+    ["count", "sum", "avg", "min", "max", "stddev", "stddev_pop", "stddev_samp", "variance", "var_pop", "var_samp"];
+
 /// What a token is in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Frame {
@@ -39,6 +45,8 @@ enum Frame {
     Group { mirrors: bool },
     /// The arguments of a function, of which some are mirrored.
     Arguments { at: usize, mirrored: Range<usize> },
+    /// The argument of an aggregate with DISTINCT, or of GROUP_CONCAT, and of the functions in it.
+    Sorted,
     /// The elements of a collection in braces.
     Elements,
     /// CASE, in one of its results or not.
@@ -49,7 +57,7 @@ impl Frame {
     fn mirrors(&self) -> bool {
         match self {
             Self::Other => false,
-            Self::Elements => true,
+            Self::Sorted | Self::Elements => true,
             Self::Group { mirrors } => *mirrors,
             Self::Arguments { at, mirrored } => mirrored.contains(at),
             Self::Case { is_result } => *is_result,
@@ -77,7 +85,11 @@ pub fn mirrored(sql: &str) -> Vec<(usize, usize)> {
                 let next = tokens.peek().map_or("", Token::word);
                 let function = FUNCTIONS.iter().find(|(function, _)| is(name, function));
                 let is_query = is(next, "select") || is(next, "with");
+                let is_distinct = || ["distinct", "distinctrow", "unique"].iter().any(|word| is(next, word));
+                let sorts = is(name, "group_concat") || AGGREGATES.iter().any(|known| is(name, known)) && is_distinct();
+                let around = frames.iter().rev().find(|frame| matches!(frame, Frame::Other | Frame::Sorted));
                 frames.push(match function {
+                    _ if !is_query && (sorts || around == Some(&Frame::Sorted)) => Frame::Sorted,
                     Some((_, mirrored)) => Frame::Arguments { at: 0, mirrored: mirrored.clone() },
                     None if is_query || is_name(name) => Frame::Other,
                     None => Frame::Group { mirrors: frames.last().is_some_and(Frame::mirrors) },
@@ -141,17 +153,22 @@ pub fn with_types(
     Some(out)
 }
 
-/// A statement whose parameters of LIMIT are expressions, which mean the same; `None` if it has no such parameter.
+/// A statement whose parameters of LIMIT are expressions, which mean the same, and so are those that ORDERBY_NUM() and
+/// GROUPBY_NUM() are compared with; `None` if it has no such parameter.
 ///
 /// 11.3.2 keeps one plan for `LIMIT ?` and for the same statement with a number, whoever executes that, and executes it
-/// with the values of one of them: the other has no rows, or fails with -10024 or -771. The clause has numbers,
+/// with the values of one of them: the other has no rows, or fails with -10024 or -771. It keeps the same one for
+/// `FOR ORDERBY_NUM() <= ?` and `HAVING GROUPBY_NUM() <= ?`, which it makes of a LIMIT. The clause has numbers,
 /// parameters and operators ("LIMIT Clause", CUBRID manual), so that anything else ends it.
 pub fn limits_apart(sql: &str) -> Option<String> {
     let (mut out, mut from) = (String::new(), 0);
     let mut depth = None;
+    // After ORDERBY_NUM(): the words BETWEEN and AND belong to it.
+    let mut is_compared = false;
     for token in Lexer::new(sql) {
-        if token.is("limit") {
-            depth = Some(0);
+        let is_number = token.is("orderby_num") || token.is("groupby_num");
+        if is_number || token.is("limit") {
+            (depth, is_compared) = (Some(0), is_number);
             continue;
         }
         let Some(open) = &mut depth else { continue };
@@ -164,6 +181,8 @@ pub fn limits_apart(sql: &str) -> Option<String> {
             TokenKind::Punctuation(b'(') => *open += 1,
             TokenKind::Punctuation(b')') if *open > 0 => *open -= 1,
             TokenKind::Punctuation(b',' | b'+' | b'-' | b'*' | b'/') => {}
+            TokenKind::Punctuation(b'<' | b'>' | b'=') if is_compared => {}
+            TokenKind::Word if is_compared && (token.is("between") || token.is("and")) => {}
             TokenKind::Word if token.is("offset") || token.text.starts_with(|first: char| first.is_ascii_digit()) => {}
             _ => depth = None,
         }
@@ -216,6 +235,20 @@ mod tests {
             ("select case ? when ? then ? end, ?", &[2]),
             ("select case when a = ? then case b when ? then ? else ? end else (select ? from t) end", &[2, 3]),
             ("select case when a in (?, ?) then coalesce(?, 1) end", &[]),
+            (
+                "select count(distinct a + ?), sum(Distinct abs(nvl(a, ?) * (?))), count(?), max(a + ?) from t",
+                &[0, 1, 2],
+            ),
+            (
+                "select group_concat(a + ? order by 1), avg(unique a / ?) + ? from t having count(distinct ?) > ?",
+                &[0, 1, 3],
+            ),
+            (
+                "select count(distinct case when a > ? then round(a * ?) end), if(a > ?, sum(distinct ?), ?) from t",
+                &[1, 3, 4],
+            ),
+            ("select count(distinct (select max(a + ?) from t where f(?) = ?)), count(distinct if(?, b, ?))", &[3, 4]),
+            ("select count(distinct a) from t where a + ? = count(?) and distinct(?)", &[]),
             ("insert into t (a, b) values (?, ?)", &[]),
             ("select t.case, ? from t where a.end = ? and x.then = ?", &[]),
             ("select 'case when then ?', \"if\"(?, ?) -- if(1, ?, ?)", &[]),
@@ -241,6 +274,19 @@ mod tests {
             ("select a from t limit 3 for update of ?", None),
             ("select 'limit ?', ? from t where a in (?, ?)", None),
             ("select concat(offset, ?), a.offset, ? from t", None),
+            (
+                "select a from t order by a for ORDERBY_NUM() between ? and ? -- ?",
+                Some("select a from t order by a for ORDERBY_NUM() between (?+0) and (?+0) -- ?"),
+            ),
+            (
+                "update t set b = ? order by a for orderby_num() <= ?",
+                Some("update t set b = ? order by a for orderby_num() <= (?+0)"),
+            ),
+            (
+                "select a from t group by a having groupby_num()<? and max(b) > ?",
+                Some("select a from t group by a having groupby_num()<(?+0) and max(b) > ?"),
+            ),
+            ("select a from t where rownum <= ? order by orderby_num(), f(?)", None),
         ] {
             assert_eq!(limits_apart(sql).as_deref(), expected, "{sql}");
         }

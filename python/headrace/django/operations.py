@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import datetime
+import decimal
 import uuid
 from collections.abc import Mapping
 from typing import Any
@@ -91,6 +92,8 @@ class ZonelessOperations(BaseDatabaseOperations):
             converters.append(_aware)
         elif kind == "UUIDField":
             converters.append(_uuid)
+        elif kind == "DecimalField":
+            converters.append(_decimal)
         return converters
 
 
@@ -100,6 +103,11 @@ def _boolean(value: Any, expression: Any, connection: Any) -> Any:
 
 def _aware(value: Any, expression: Any, connection: Any) -> Any:
     return value if value is None else timezone.make_aware(value, connection.timezone)
+
+
+def _decimal(value: Any, expression: Any, connection: Any) -> Any:
+    # The average of NUMERICs is a DOUBLE: Django would have all digits of its binary fraction.
+    return decimal.Decimal(repr(value)) if isinstance(value, float) else value
 
 
 def _uuid(value: Any, expression: Any, connection: Any) -> Any:

@@ -9,10 +9,10 @@ from typing import Any, Final
 
 from django.core.exceptions import FieldError
 from django.db.models.expressions import DurationExpression, OrderBy
-from django.db.models.fields.json import HasKeyLookup, KeyTransform
-from django.db.models.functions import Now
+from django.db.models.fields.json import HasKeyLookup, KeyTextTransform, KeyTransform
+from django.db.models.functions import ConcatPair, Now
 
-from ..expressions import written
+from ..expressions import concatenated, written
 
 _MILLISECOND: Final = 1_000
 _SECOND: Final = 1_000_000
@@ -55,6 +55,12 @@ def _has_key(self: Any, compiler: Any, connection: Any) -> tuple[str, Any]:
     return found
 
 
+def _text_of_key(self: Any, compiler: Any, connection: Any) -> tuple[str, Any]:
+    """A text inside of a document, without the quotes that it has there."""
+    sql, params = KeyTransform.as_mysql(self, compiler, connection)  # type: ignore[attr-defined]
+    return f"JSON_UNQUOTE({sql})", params
+
+
 def _now(self: Any, compiler: Any, connection: Any) -> tuple[str, Any]:
     """The time in the zone of Django's connection: CURRENT_DATETIME is in that of the server's session."""
     template = f"NEW_TIME(CURRENT_DATETIME, SESSIONTIMEZONE, '{connection.ops.own_zone()}')"
@@ -66,5 +72,6 @@ def install() -> None:
     of_mysql: Any = KeyTransform
     # EXISTS is no value that rows are ordered by.
     of_oracle: Any = OrderBy
-    own = {DurationExpression: _duration, HasKeyLookup: _has_key, Now: _now}
+    own = {DurationExpression: _duration, HasKeyLookup: _has_key, Now: _now, ConcatPair: concatenated}
     written("cubrid", {**own, of_mysql: of_mysql.as_mysql, of_oracle: of_oracle.as_oracle})
+    written("cubrid", {KeyTextTransform: _text_of_key})

@@ -30,6 +30,7 @@ _FORMATS: Final = {
     "second": "%Y-%m-%d %H:%i:%s",
 }
 _TIME_FORMATS: Final = {"hour": "%H:00:00", "minute": "%H:%i:00", "second": "%H:%i:%s"}
+_TEXTS: Final = {"DateField": "YYYY-MM-DD", "DateTimeField": "YYYY-MM-DD HH24:MI:SS", "TimeField": "HH24:MI:SS"}
 _FUNCTIONS: Final = {
     "week_day": "DAYOFWEEK({})",
     "iso_week_day": "WEEKDAY({}) + 1",
@@ -88,8 +89,11 @@ class DatabaseOperations(ZonelessOperations):
         return "VALUES " + ", ".join(f"({', '.join(row)})" for row in placeholder_rows)
 
     def lookup_cast(self, lookup_type: str, internal_type: str | None = None) -> str:
-        """Returns how the left side of a lookup is written."""
-        return "UPPER(%s)" if lookup_type in ("iexact", "icontains", "istartswith", "iendswith") else "%s"
+        """Returns how the left side of a lookup is written. Dates and times are texts as in ISO 8601 for a pattern."""
+        ignores_case = lookup_type in ("iexact", "icontains", "istartswith", "iendswith")
+        is_pattern = ignores_case or lookup_type in ("contains", "startswith", "endswith", "regex", "iregex")
+        text = f"TO_CHAR(%s, '{_TEXTS[internal_type]}')" if is_pattern and internal_type in _TEXTS else "%s"
+        return f"UPPER({text})" if ignores_case else text
 
     def prep_for_iexact_query(self, x: Any) -> str:
         """Returns the text: it is compared, and no pattern."""

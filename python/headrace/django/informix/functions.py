@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+from functools import partialmethod
 from typing import Any, Final
 
 from django.core.exceptions import FieldError
@@ -14,9 +15,9 @@ from django.db import NotSupportedError
 from django.db.models import StdDev, Value, Variance
 from django.db.models.expressions import DurationExpression
 from django.db.models.fields.json import HasKeyLookup, JSONExact, JSONIContains, KeyTransform
-from django.db.models.functions import Now
+from django.db.models.functions import Ceil, ConcatPair, Ln, Now
 
-from ..expressions import written
+from ..expressions import concatenated, written
 
 _TYPES: Final[tuple[tuple[type, str], ...]] = (
     (bool, "BOOLEAN"),
@@ -77,6 +78,10 @@ def _duration(self: Any, compiler: Any, connection: Any) -> tuple[str, Any]:
     return f"({connection.ops.combine_expression(self.connector, parts)})", values
 
 
+def _named(self: Any, function: str, compiler: Any, connection: Any) -> tuple[str, Any]:
+    return self.as_sql(compiler, connection, function=function)  # type: ignore[no-any-return]
+
+
 def _inside(self: Any, compiler: Any, connection: Any) -> tuple[str, Any]:
     raise NotSupportedError("Informix compares no JSON documents, and Django's paths into them are not written for it.")
 
@@ -84,4 +89,7 @@ def _inside(self: Any, compiler: Any, connection: Any) -> tuple[str, Any]:
 def install() -> None:
     """Lets these expressions be written for Informix."""
     written("informix", {Value: _value, Now: _now, StdDev: _spread, Variance: _spread, DurationExpression: _duration})
+    written(
+        "informix", {ConcatPair: concatenated, Ceil: partialmethod(_named, "CEIL"), Ln: partialmethod(_named, "LOGN")}
+    )
     written("informix", dict.fromkeys((HasKeyLookup, JSONExact, JSONIContains, KeyTransform), _inside))
