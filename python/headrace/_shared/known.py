@@ -87,7 +87,8 @@ class KnownSettings(Generic[Options]):
             environment: the variables that ``read`` looks at.
         """
         self._read = read
-        self._environment = Variables(environment)
+        self.environment = Variables(environment)
+        """Those variables."""
         self._known: dict[bytes, tuple[Options, _Place]] = {}
 
     def options(self, conninfo: str, keywords: dict[str, Any]) -> Options:
@@ -98,7 +99,7 @@ class KnownSettings(Generic[Options]):
         checked_text(conninfo, "conninfo")
         if not _PLAIN.issuperset(map(type, keywords.values())):
             return self._read(conninfo, keywords)
-        variables = self._environment.set_now()
+        variables = self.environment.set_now()
         # In repr() the types are part of it: 1 and True are equal.
         given = repr((conninfo, *keywords.items(), variables))
         key = hashlib.blake2b(given.encode(errors="surrogatepass"), key=_SALT).digest()

@@ -192,7 +192,8 @@ def connect_options(conninfo: str, keywords: dict[str, Any]) -> ConnectOptions:
     """
     text = parse(conninfo)
     given = [*text, *keywords.items()]
-    env = {name: os.environ[name] for name in _FROM_ENVIRONMENT if os.environ.get(name)}
+    found = dict(known.environment.set_now())
+    env = {name: found[name] for name in _FROM_ENVIRONMENT if found.get(name)}
     for name, value in given:
         if name == "env":
             env.update(value or {})
@@ -208,8 +209,8 @@ def connect_options(conninfo: str, keywords: dict[str, Any]) -> ConnectOptions:
             settings.add(name, value)
         before = name
     for variable, name in ENVIRONMENT.items():
-        if os.environ.get(variable):
-            settings.add_default(name, os.environ[variable], f" (from {variable})")
+        if found.get(variable):
+            settings.add_default(name, found[variable], f" (from {variable})")
     return _checked(settings, env)
 
 

@@ -240,6 +240,8 @@ def connect_options(
 
     Raises ProgrammingError, and NotSupportedError for protection that headrace does not have.
     """
+    # Of those of the process, which is asked once for all of them.
+    found = dict(known.environment.set_now()) if environ is None else environ
     environ = os.environ if environ is None else environ
     settings = Settings()
     for name, value in keywords.items():
@@ -252,7 +254,7 @@ def connect_options(
     home = _home(environ)
     _add_all(settings, _login_path(settings, environ, home))
     _add_all(settings, _option_files(settings, environ, home))
-    _add_all(settings, [(name, environ[v], f" (from {v})") for v, name in ENVIRONMENT.items() if environ.get(v)])
+    _add_all(settings, [(name, found[v], f" (from {v})") for v, name in ENVIRONMENT.items() if found.get(v)])
     for name in settings.values:
         _check_name(name, settings.origin(name))
     return _checked(settings)

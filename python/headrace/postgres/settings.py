@@ -276,8 +276,10 @@ def connect_options(
     Raises ProgrammingError naming the keyword that is wrong, NotSupportedError for features that headrace does not
     have.
     """
+    # Of those of the process, which is asked once for all of them.
+    found = dict(known.environment.set_now()) if environ is None else environ
     environ = os.environ if environ is None else environ
-    home = home_directory(environ)
+    home = home_directory(found)
     settings = Settings()
     for name, value in parse_conninfo(conninfo).items():
         settings.add(name, value)
@@ -287,11 +289,9 @@ def connect_options(
         if value is not None:
             settings.add(name, value)
     from_environment = {
-        name: (environ[variable], f" (from {variable})")
-        for variable, name in ENVIRONMENT.items()
-        if environ.get(variable)
+        name: (found[variable], f" (from {variable})") for variable, name in ENVIRONMENT.items() if found.get(variable)
     }
-    if environ.get("PGREQUIRESSL", "").startswith("1"):
+    if found.get("PGREQUIRESSL", "").startswith("1"):
         from_environment.setdefault("sslmode", ("require", " (from PGREQUIRESSL)"))
     service = settings.values.get("service") or from_environment.get("service", ("", ""))[0]
     if service:
@@ -303,9 +303,9 @@ def connect_options(
     for name, (value, origin) in from_environment.items():
         settings.add_default(name, value, origin)
     session = tuple(
-        (name, environ[variable])
+        (name, found[variable])
         for variable, name in _SESSION_ENVIRONMENT.items()
-        if environ.get(variable, "default").lower() != "default"
+        if found.get(variable, "default").lower() != "default"
     )
     return _build(settings, session, home)
 
