@@ -65,6 +65,9 @@ REPETITIONS = {
     "execute": (500, 4500, 1, "the same, on a new cursor"),
     "execute-async": (500, 4500, 1, "the same, asyncio"),
     "execute-uvloop": (500, 4500, 1, "the same, uvloop"),
+    "cursor": (500, 4500, 1, "fetchone of it, with conn.cursor()"),
+    "cursor-async": (500, 4500, 1, "the same, asyncio"),
+    "cursor-uvloop": (500, 4500, 1, "the same, uvloop"),
     "fetchrow": (500, 4500, 1, "fetchrow of a row by key, prepared"),
     "fetchrow-async": (500, 4500, 1, "the same, asyncio"),
     "fetchrow-uvloop": (500, 4500, 1, "the same, uvloop"),
@@ -83,6 +86,7 @@ REPETITIONS = {
     "adbc": (2, 102, FETCHED, "row of five columns by ADBC"),
     "adbc-in": (2, 152, BATCH, "row of such a table ingested by ADBC"),
     "connect": (5, 45, 1, "connection opened and closed"),
+    "first": (0, 1, 1, "the same, the first of a process"),
 }
 """Workload: few and many repetitions, units in each, and what a unit is."""
 
@@ -172,7 +176,13 @@ def blocking(workload: str, url: str, times: int) -> None:
     """What a client does, blocking."""
     import headrace
 
-    if workload == "connect":
+    if workload == "first":
+        # What a program has imported before.
+        from headrace._shared.databases import DATABASES
+
+        scheme = url.partition(":")[0]
+        importlib.import_module(f"headrace.{next(row.module for row in DATABASES if scheme in row.schemes)}")
+    if workload in ("connect", "first"):
         for _ in range(times):
             headrace.connect(url).close()
         return
@@ -212,6 +222,13 @@ def blocking(workload: str, url: str, times: int) -> None:
             "arrow": lambda _: conn.fetch_arrow_table(FETCH),
             "bulk-in": lambda _: getattr(conn, "copy_in" if hasattr(conn, "copy_in") else "load_rows")("filled", same),
         }
+
+        def with_cursor(n: int) -> None:
+            with conn.cursor() as cursor:
+                cursor.execute(select, (n % 100,))
+                cursor.fetchone()
+
+        works["cursor"] = with_cursor
         if workload in works:
             # The same for all, so that they can be compared: a call.
             work = works[workload]
@@ -274,6 +291,11 @@ async def asynchronous(workload: str, url: str, times: int, timeout: float | Non
         if workload.startswith("execute"):
             for n in range(times):
                 await (await conn.execute(select, (n % 100,))).fetchall()
+        elif workload.startswith("cursor"):
+            for n in range(times):
+                async with conn.cursor() as cursor:
+                    await cursor.execute(select, (n % 100,))
+                    await cursor.fetchone()
         elif workload.startswith("fetchrow"):
             for n in range(times):
                 await conn.fetchrow(select, n % 100)
