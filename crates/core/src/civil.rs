@@ -30,6 +30,26 @@ pub fn days_from_civil(year: i64, month: u32, day: u32) -> i64 {
     era * 146_097 + doe - 719_468
 }
 
+/// Appends [`date_text`].
+pub fn put_date(days: i32, out: &mut Vec<u8>) {
+    match civil_from_days(i64::from(days)) {
+        (year @ 1..=9999, month, day) => {
+            let year = year as u32;
+            let [century, year] = [digits(year / 100), digits(year % 100)];
+            let [month, day] = [digits(month), digits(day)];
+            out.extend_from_slice(&[
+                century[0], century[1], year[0], year[1], b'-', month[0], month[1], b'-', day[0], day[1],
+            ]);
+        }
+        _ => out.extend_from_slice(date_text(days).as_bytes()),
+    }
+}
+
+/// A number below 100 as two digits.
+fn digits(number: u32) -> [u8; 2] {
+    [b'0' + (number / 10) as u8, b'0' + (number % 10) as u8]
+}
+
 /// A date as ISO text with the era: `0044-03-15 BC`, `infinity`, `-infinity`.
 pub fn date_text(days: i32) -> String {
     match days {
@@ -90,6 +110,17 @@ mod tests {
         }
         assert_eq!(civil_from_days(0), (1970, 1, 1));
         assert_eq!(days_from_civil(2000, 2, 29), 11_016);
+    }
+
+    #[test]
+    fn dates_are_appended_as_their_text() {
+        for days in
+            (-1_000_000..3_500_000).step_by(37).chain([i32::MIN, i32::MAX, -719_162, -719_163, 2_932_896, 2_932_897])
+        {
+            let mut put = Vec::new();
+            put_date(days, &mut put);
+            assert_eq!(put, date_text(days).as_bytes());
+        }
     }
 
     #[test]

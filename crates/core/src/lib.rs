@@ -19,6 +19,7 @@
 //! * [`transitions`]: state machines as tables, checked in debug builds;
 //! * [`verb`]: begin, commit, savepoints, reset, ping: operations that every database has, as data;
 //! * [`civil`]: days and microseconds to calendar fields, for values that the types of the language cannot represent;
+//! * [`number_text`]: numbers as Python writes them;
 //! * [`codeset`]: the code sets of databases that are not in UTF-8;
 //! * [`limits`]: every limit of the engine, by name and with its unit.
 #![forbid(unsafe_code)]
@@ -31,6 +32,7 @@ pub mod civil;
 pub mod codeset;
 pub mod column;
 pub mod limits;
+pub mod number_text;
 pub mod params;
 pub mod pending;
 pub mod placeholders;

@@ -9,7 +9,7 @@ use headrace_arrow::export::{ArrowArray, ArrowArrayStream, ArrowSchema};
 use headrace_arrow::input::{ArrayRef, InputError, from_ffi, imported, make_array};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyCapsule, PyList, PyString, PyTuple, PyType};
+use pyo3::types::{PyCapsule, PyInt, PyList, PyString, PyTuple, PyType};
 use pyo3::{PyClass, PyTypeInfo, ffi};
 use std::ffi::CStr;
 
@@ -419,6 +419,10 @@ pub enum Exact {
     Tuple,
     /// dict
     Dict,
+    /// datetime.date
+    Date,
+    /// datetime.datetime
+    DateTime,
     /// anything else, subclasses included
     Other,
 }
@@ -449,9 +453,36 @@ pub fn exact(value: &Bound<'_, PyAny>) -> Exact {
         } else if kind == &raw mut ffi::PyDict_Type {
             Exact::Dict
         } else {
-            Exact::Other
+            exact_time(kind)
         }
     }
+}
+
+/// The exact type of a date or a datetime.
+///
+/// # Safety
+/// `kind` must be the type of a live object.
+#[inline]
+unsafe fn exact_time(kind: *mut ffi::PyTypeObject) -> Exact {
+    // SAFETY: what the module datetime gives lives as long as the interpreter. It is NULL before that is imported for the
+    // extension, and its values are others then, which are looked at one by one.
+    let Some(api) = (unsafe { ffi::PyDateTimeAPI().as_ref() }) else { return Exact::Other };
+    if kind == api.DateType {
+        Exact::Date
+    } else if kind == api.DateTimeType {
+        Exact::DateTime
+    } else {
+        Exact::Other
+    }
+}
+
+/// A whole number, if it fits 64 bits.
+#[inline]
+pub fn small_int(number: &Bound<'_, PyInt>) -> Option<i64> {
+    let mut overflow = 0;
+    // SAFETY: `number` is a live int, of which the call raises nothing.
+    let value = unsafe { ffi::PyLong_AsLongLongAndOverflow(number.as_ptr(), &raw mut overflow) };
+    (overflow == 0).then_some(value)
 }
 
 /// Returns true if the class of an object has no metaclass of its own.

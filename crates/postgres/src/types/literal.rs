@@ -13,7 +13,7 @@ use headrace_core::{Container, Mismatch, Sink, Value, ValueKind};
 pub fn write<V: Value>(value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
     match kind {
         ValueKind::Bool => out.extend_from_slice(if value.bool()? { b"true" } else { b"false" }),
-        ValueKind::Date => out.extend_from_slice(civil::date_text(value.date()?).as_bytes()),
+        ValueKind::Date => civil::put_date(value.date()?, out),
         ValueKind::Time => out.extend_from_slice(civil::time_text(value.time()?).as_bytes()),
         ValueKind::TimeTz => {
             let (micros, east) = value.timetz()?;

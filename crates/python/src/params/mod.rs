@@ -11,18 +11,19 @@ use objects::{
 };
 
 use crate::errors::ClientError;
-use crate::ffi::{Exact, exact};
+use crate::ffi::{Exact, exact, small_int};
 use crate::globals::{Globals, globals, is, type_name};
 use crate::limits;
 use crate::settings::Settings;
 use headrace_core::civil::DAY_MICROS;
+use headrace_core::number_text::{NumberText, float_text, int_text};
 use headrace_core::params::RangeParts;
 use headrace_core::{Container, Mismatch, Parameters, Value, ValueKind};
 use pyo3::buffer::PyBuffer;
 use pyo3::exceptions::{PyAttributeError, PyKeyError, PyOverflowError};
 use pyo3::prelude::*;
 use pyo3::types::{
-    PyBytes, PyDate, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat, PyList, PyString, PyTime, PyTuple,
+    PyBytes, PyDate, PyDateTime, PyDelta, PyDeltaAccess, PyDict, PyFloat, PyInt, PyList, PyString, PyTime, PyTuple,
     PyTzInfoAccess,
 };
 
@@ -126,6 +127,17 @@ impl<'a> PyValue<'a> {
     fn has_dumper(&self) -> bool {
         self.dumper().is_some()
     }
+
+    /// What `str` makes of a number of a usual type, without an object for it. `None` of any other value, and of a
+    /// number that has to be asked for it.
+    #[inline]
+    fn number_text(&self) -> Option<NumberText> {
+        match self.class {
+            Exact::Int => self.value.cast_exact::<PyInt>().ok().and_then(small_int).map(int_text),
+            Exact::Float => self.value.cast_exact::<PyFloat>().ok().and_then(|float| float_text(float.value())),
+            _ => None,
+        }
+    }
 }
 
 impl Value for PyValue<'_> {
@@ -144,6 +156,11 @@ impl Value for PyValue<'_> {
             Exact::List => ValueKind::List,
             Exact::Tuple => ValueKind::Record,
             Exact::Dict => ValueKind::Json,
+            Exact::Date => ValueKind::Date,
+            Exact::DateTime => match self.value.cast_exact::<PyDateTime>() {
+                Ok(timestamp) if timestamp.get_tzinfo().is_some() => ValueKind::TimestampTz,
+                _ => ValueKind::Timestamp,
+            },
             Exact::Other => self.other_kind(),
         }
     }
@@ -164,6 +181,11 @@ impl Value for PyValue<'_> {
 
     #[inline]
     fn int(&self) -> Result<i64, ClientError> {
+        if let Ok(number) = self.value.cast_exact::<PyInt>()
+            && let Some(number) = small_int(number)
+        {
+            return Ok(number);
+        }
         match self.value.extract::<i64>() {
             Ok(value) => Ok(value),
             Err(error) => {
@@ -204,12 +226,21 @@ impl Value for PyValue<'_> {
     }
 
     fn with_decimal<R>(&self, use_it: impl FnOnce(&str) -> R) -> Result<R, ClientError> {
+        if let Some(text) = self.number_text() {
+            return Ok(use_it(&text));
+        }
         let text = self.str_of()?;
         Ok(use_it(utf8(&text)?))
     }
 
     #[inline]
     fn with_text<R>(&self, use_it: impl FnOnce(&[u8]) -> R) -> Result<R, ClientError> {
+        if let Ok(text) = self.value.cast_exact::<PyString>() {
+            return Ok(use_it(utf8(text)?.as_bytes()));
+        }
+        if let Some(text) = self.number_text() {
+            return Ok(use_it(text.as_bytes()));
+        }
         let text = self.str_of()?;
         let text = utf8(&text)?;
         Ok(use_it(text.as_bytes()))
@@ -223,7 +254,11 @@ impl Value for PyValue<'_> {
         Ok(use_it(&buffer.to_vec(self.py())?))
     }
 
+    #[inline]
     fn date(&self) -> Result<i32, ClientError> {
+        if let Ok(date) = self.value.cast_exact::<PyDate>() {
+            return Ok(days_of(date));
+        }
         self.value.cast::<PyDate>().map(days_of).map_err(|_| self.wrong("a date"))
     }
 
@@ -243,7 +278,11 @@ impl Value for PyValue<'_> {
         }
     }
 
+    #[inline]
     fn timestamp(&self) -> Result<i64, ClientError> {
+        if let Ok(timestamp) = self.value.cast_exact::<PyDateTime>() {
+            return Ok(micros_since_epoch(timestamp));
+        }
         if self.value.is_instance_of::<PyDateTime>() {
             return Ok(micros_since_epoch(&self.exact_timestamp()?));
         }

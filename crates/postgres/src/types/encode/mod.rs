@@ -5,6 +5,7 @@ mod extension;
 mod loose;
 mod mixed;
 mod number;
+mod quick;
 mod temporal;
 mod text;
 
@@ -13,6 +14,7 @@ use super::registry::{TypeKind, TypeRegistry};
 use super::{Format, Oid, literal, numeric, oid};
 use crate::limits;
 use headrace_core::{Mismatch, Value, ValueKind};
+use quick::Quick;
 
 /// The encoder of one parameter of a statement; chosen once, when the statement is prepared.
 #[derive(Clone, Debug)]
@@ -20,6 +22,8 @@ pub struct Encoder {
     oid: Oid,
     name: String,
     form: Form,
+    /// What [`Encoder::quick`] writes.
+    quick: Quick,
     /// The value has no type by itself, and the server chose one.
     open: bool,
     /// The type is `name`, or a domain over it, of which the server keeps so many bytes.
@@ -66,13 +70,15 @@ impl Encoder {
                 fields.iter().map(|field| (field.name.clone(), Self::nested(registry, field.oid, depth + 1))).collect(),
             ),
         };
+        let (is_name, is_loose) = (oid == oid::NAME, registry.loose_times);
         Self {
             oid,
             name: registry.name(oid),
+            quick: if is_name || is_loose { Quick::Nothing } else { Quick::of(&form) },
             form,
             open: false,
-            is_name: oid == oid::NAME,
-            is_loose: registry.loose_times,
+            is_name,
+            is_loose,
         }
     }
 
@@ -100,6 +106,9 @@ impl Encoder {
             // Of a type without a function for its binary form the server refuses that format of NULL, too.
             let is_text = matches!(self.form, Form::AsText);
             return Ok(if is_text { Format::Text } else { Format::Binary });
+        }
+        if self.quick(value, kind, out)? {
+            return Ok(Format::Binary);
         }
         let start = out.len();
         out.extend_from_slice(&[0; 4]);
@@ -159,12 +168,21 @@ impl Encoder {
     ///
     /// # Errors
     /// As [`Encoder::encode_param`]; also for text if only the binary form of its own type would be accepted.
+    #[inline]
     pub fn encode_binary<V: Value>(&self, value: &V, out: &mut Vec<u8>) -> Result<(), V::Error> {
         let kind = value.kind();
         if kind == ValueKind::Null {
             out.extend_from_slice(&(-1i32).to_be_bytes());
             return Ok(());
         }
+        if self.quick(value, kind, out)? {
+            return Ok(());
+        }
+        self.encode_any(value, kind, out)
+    }
+
+    #[inline(never)]
+    fn encode_any<V: Value>(&self, value: &V, kind: ValueKind, out: &mut Vec<u8>) -> Result<(), V::Error> {
         let start = out.len();
         out.extend_from_slice(&[0; 4]);
         match (&self.form, kind) {
@@ -438,10 +456,16 @@ impl Encoder {
 
 /// Appends text, which cannot have a NUL.
 pub(super) fn put_text(out: &mut Vec<u8>, text: &[u8]) -> Result<(), Mismatch> {
-    if text.contains(&0) {
+    check_text(text)?;
+    out.extend_from_slice(text);
+    Ok(())
+}
+
+#[inline]
+fn check_text(text: &[u8]) -> Result<(), Mismatch> {
+    if quick::has_nul(text) {
         return Err(Mismatch::out_of_range("PostgreSQL text cannot hold a NUL character (\\x00)"));
     }
-    out.extend_from_slice(text);
     Ok(())
 }
 
@@ -454,11 +478,16 @@ fn cut_name(text: &[u8]) -> &[u8] {
     &text[..end]
 }
 
-fn patch(out: &mut [u8], start: usize) -> Result<(), Mismatch> {
-    let len = out.len() - start - 4;
+fn check_size(len: usize) -> Result<(), Mismatch> {
     if len > limits::MESSAGE_BYTES - 64 {
         return Err(Mismatch::out_of_range(format!("a value of {len} bytes is more than PostgreSQL takes (1 GiB)")));
     }
+    Ok(())
+}
+
+fn patch(out: &mut [u8], start: usize) -> Result<(), Mismatch> {
+    let len = out.len() - start - 4;
+    check_size(len)?;
     out[start..start + 4].copy_from_slice(&(len as i32).to_be_bytes());
     Ok(())
 }

@@ -48,7 +48,8 @@ impl Encoder {
         Ok(())
     }
 
-    fn int<V: Value>(&self, value: &V, kind: ValueKind, min: i64, max: i64) -> Result<i64, V::Error> {
+    #[inline(always)]
+    pub(super) fn int<V: Value>(&self, value: &V, kind: ValueKind, min: i64, max: i64) -> Result<i64, V::Error> {
         let bounds = || format!("{min} to {max}");
         let number = match kind {
             ValueKind::Int | ValueKind::Bool => value.int().map_err(|error| {
