@@ -212,7 +212,7 @@ def test_copy_queued_after_the_end_of_a_block_begins_nothing(url: str) -> None:
         copy, buffer = copy_of_rows("copied", None, "binary", out=False), CopyBuffer()
         ticket = conn._core.wire.copy(buffer, copy.query, copy.left_out, copy.binary, copy.text, True, prelude=begin)
         conn._core.wire.wait(conn._core.wire.copy_step(ticket), 30)
-        conn._core.wire.copy_rows(ticket, iter([(1,)]), buffer, True, 0)
+        conn._core.wire.copy_rows(ticket, iter([(1,)]), buffer, True)
         conn._core.wire.copy_write(ticket, conn._core.wire.copy_trailer())
         conn._core.wire.copy_end(ticket)
         conn._core.wire.wait(ticket, 30)

@@ -3,13 +3,12 @@
 use crate::args::sequence;
 use crate::arrow_rows::ArrowSource;
 use crate::errors::ClientError;
-use crate::limits;
 use crate::params::PyParams;
 use crate::settings::Settings;
 use headrace_core::{Parameters, WriteBuffer};
 use pyo3::prelude::*;
 use pyo3::types::PyIterator;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 /// The form of the rows of a bulk load.
 pub trait RowForm: Sync {
@@ -29,58 +28,82 @@ pub trait RowForm: Sync {
     }
 }
 
+/// Where the rows of a bulk load come from.
+pub enum RowSource<'a, 'py> {
+    Arrow(&'a Bound<'py, ArrowSource>),
+    Iterator(Bound<'py, PyIterator>),
+}
+
+impl<'a, 'py> RowSource<'a, 'py> {
+    /// # Errors
+    /// It is neither.
+    pub fn of(rows: &'a Bound<'py, PyAny>) -> PyResult<Self> {
+        Ok(match rows.cast::<ArrowSource>() {
+            Ok(source) => RowSource::Arrow(source),
+            Err(_) => RowSource::Iterator(rows.cast::<PyIterator>()?.clone()),
+        })
+    }
+}
+
 /// Rows in the form of a bulk load.
+#[derive(Default)]
 pub struct Filled {
-    /// Their bytes.
-    pub block: Vec<u8>,
     /// Their number.
     pub count: u64,
     /// There are no more rows.
     pub ended: bool,
     /// Why the row after them was not written.
     pub failure: Option<ClientError>,
+    /// How long it took, if they take the room that there was.
+    full_after: Option<Duration>,
 }
 
-/// The next rows of an iterator or of an [`ArrowSource`], until they take the room that there is in the write buffer. The
-/// other tasks of an event loop wait meanwhile: with `on_loop` there is less room for the next ones if that takes long.
-///
-/// # Errors
-/// It is neither.
+impl Filled {
+    /// The other tasks of an event loop have waited meanwhile: with `on_loop` there is less room for the next rows if that
+    /// took long.
+    pub fn adapt(&self, write_buffer: &mut WriteBuffer, on_loop: bool) {
+        if let Some(took) = self.full_after.filter(|_| on_loop) {
+            write_buffer.adapt(took);
+        }
+    }
+}
+
+/// Appends the next rows, until they take `room` bytes.
 pub fn fill(
-    rows: &Bound<'_, PyAny>,
-    form: &impl RowForm,
-    settings: &Settings,
-    write_buffer: &mut WriteBuffer,
-    on_loop: bool,
-) -> PyResult<Filled> {
-    let (room, began) = (write_buffer.room(), Instant::now());
-    let block = Vec::with_capacity(limits::WRITE_BUFFER_HIGH_BYTES / 2);
-    let mut filled = Filled { block, count: 0, ended: false, failure: None };
-    match rows.cast::<ArrowSource>() {
-        Ok(source) => from_arrow(rows.py(), source.get(), form, room, &mut filled),
-        Err(_) => from_iterator(rows.cast::<PyIterator>()?.clone(), form, settings, room, &mut filled),
-    }
-    if on_loop && filled.block.len() >= room {
-        write_buffer.adapt(began.elapsed());
-    }
-    Ok(filled)
-}
-
-fn from_iterator(
-    mut rows: Bound<'_, PyIterator>,
+    rows: &mut RowSource<'_, '_>,
     form: &impl RowForm,
     settings: &Settings,
     room: usize,
+    block: &mut Vec<u8>,
+) -> Filled {
+    let (began, full) = (Instant::now(), block.len() + room);
+    let mut filled = Filled::default();
+    match rows {
+        RowSource::Arrow(source) => from_arrow(source.py(), source.get(), form, full, block, &mut filled),
+        RowSource::Iterator(rows) => from_iterator(rows, form, settings, full, block, &mut filled),
+    }
+    if block.len() >= full {
+        filled.full_after = Some(began.elapsed());
+    }
+    filled
+}
+
+fn from_iterator(
+    rows: &mut Bound<'_, PyIterator>,
+    form: &impl RowForm,
+    settings: &Settings,
+    full: usize,
+    block: &mut Vec<u8>,
     filled: &mut Filled,
 ) {
-    while filled.block.len() < room && filled.failure.is_none() {
+    while block.len() < full && filled.failure.is_none() {
         let Some(row) = rows.next() else {
             filled.ended = true;
             return;
         };
         let written = row.map_err(ClientError::from).and_then(|row| {
             let row = sequence(&row)?;
-            form.write_whole(&PyParams::new(row.py(), Some(&row), settings), &mut filled.block)
+            form.write_whole(&PyParams::new(row.py(), Some(&row), settings), block)
         });
         match written {
             Ok(()) => filled.count += 1,
@@ -89,16 +112,23 @@ fn from_iterator(
     }
 }
 
-fn from_arrow(py: Python<'_>, source: &ArrowSource, form: &impl RowForm, room: usize, filled: &mut Filled) {
+fn from_arrow(
+    py: Python<'_>,
+    source: &ArrowSource,
+    form: &impl RowForm,
+    full: usize,
+    block: &mut Vec<u8>,
+    filled: &mut Filled,
+) {
     let mut rows = source.lock(py);
-    while filled.block.len() < room && filled.failure.is_none() {
+    while block.len() < full && filled.failure.is_none() {
         match rows.advance(py) {
             Ok(true) => rows.each(py, |row| {
-                match form.write_whole(row, &mut filled.block) {
+                match form.write_whole(row, block) {
                     Ok(()) => filled.count += 1,
                     Err(error) => filled.failure = Some(error),
                 }
-                filled.failure.is_none() && filled.block.len() < room
+                filled.failure.is_none() && block.len() < full
             }),
             Ok(false) => {
                 filled.ended = true;

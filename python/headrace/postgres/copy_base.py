@@ -124,8 +124,9 @@ class CopyBase:
         self._statement = statement
         self._cursor = cursor
         self._buffer = CopyBuffer()
-        self._written = 0
         self._header_sent = False
+        self._has_rows = False
+        """Its statement is one to which rows are written as text, and the first were written."""
         self._opened = opened or ExclusiveUse()
         self._exclusive: Any = None
         self._results: list[Result] | None = None

@@ -4,17 +4,17 @@ use super::decode::Decoder;
 use super::encode::Encoder;
 use headrace_core::{Fatal, Sink, Value, ValueKind};
 
-/// Appends a row, whose values are encoded by `encoders`. After an error the buffer has half a row.
+/// Appends a row, whose values are encoded by `encoders`, of which there are as many as values. After an error the
+/// buffer has half a row.
 ///
 /// # Errors
 /// As [`Encoder::encode_text`].
-pub fn encode_text_row<V: Value>(
-    encoders: &[Encoder],
+pub fn encode_text_row<'a, V: Value>(
+    encoders: impl Iterator<Item = &'a Encoder>,
     mut value: impl FnMut(usize) -> Result<V, V::Error>,
     out: &mut Vec<u8>,
 ) -> Result<(), V::Error> {
-    let mut text = Vec::new();
-    for (i, encoder) in encoders.iter().enumerate() {
+    for (i, encoder) in encoders.enumerate() {
         if i > 0 {
             out.push(b'\t');
         }
@@ -23,20 +23,34 @@ pub fn encode_text_row<V: Value>(
             out.extend_from_slice(b"\\N");
             continue;
         }
-        text.clear();
-        encoder.encode_text(&value, &mut text)?;
-        for byte in &text {
-            match byte {
-                b'\\' => out.extend_from_slice(b"\\\\"),
-                b'\n' => out.extend_from_slice(b"\\n"),
-                b'\r' => out.extend_from_slice(b"\\r"),
-                b'\t' => out.extend_from_slice(b"\\t"),
-                _ => out.push(*byte),
-            }
+        let start = out.len();
+        encoder.encode_text(&value, out)?;
+        // All of them, as a loop that ends early looks at one byte at a time.
+        if out[start..].iter().fold(false, |found, byte| found | has_escape(*byte)) {
+            escape(start, out);
         }
     }
     out.push(b'\n');
     Ok(())
+}
+
+fn has_escape(byte: u8) -> bool {
+    matches!(byte, b'\\' | b'\n' | b'\r' | b'\t')
+}
+
+/// Writes escapes for those of the bytes from `start` on that have one.
+#[cold]
+fn escape(start: usize, out: &mut Vec<u8>) {
+    let plain = out.split_off(start);
+    for byte in plain {
+        match byte {
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            _ => out.push(byte),
+        }
+    }
 }
 
 /// Decodes the row that `bytes` begin with, and returns the bytes after it; `None` at the end of the rows.

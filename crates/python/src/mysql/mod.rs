@@ -9,7 +9,7 @@ use crate::call::{PyCall, ResultShape};
 use crate::columns::Columns;
 use crate::engine::Dialect as _;
 use crate::errors::{self, ClientError};
-use crate::filling::{Filled, RowForm, fill};
+use crate::filling::{Filled, RowForm, RowSource, fill};
 use crate::limits;
 use crate::query::{Sql, utf8};
 use crate::wire::{Seconds, StateGuard, Transfer, Wire, WireState};
@@ -426,10 +426,13 @@ impl MySqlWire {
         let settings = state.settings.clone();
         let (machine, write_buffer) = state.parts();
         let machine = machine.of::<MySql>(py)?;
-        let Filled { mut block, count, ended, failure } =
-            fill(rows, &Lines(&kinds), &settings, write_buffer, wire.is_on_loop())?;
-        let taken = machine.infile_data(id, write_buffer, |out| out.append(&mut block));
+        let (mut source, room, mut filled) = (RowSource::of(rows)?, write_buffer.room(), Filled::default());
+        let taken = machine.infile_data(id, write_buffer, |out| {
+            filled = fill(&mut source, &Lines(&kinds), &settings, room, out);
+        });
+        filled.adapt(write_buffer, wire.is_on_loop());
         drop(state);
+        let Filled { count, ended, failure, .. } = filled;
         if let Some(failure) = failure {
             return Err(errors::client_error(py, failure, Some(first + count)));
         }

@@ -2,25 +2,28 @@
 
 use super::PostgresWire;
 use super::dialect::Postgres;
-use crate::args::Args;
+use crate::args::{Args, sequence};
 use crate::call::ResultShape;
 use crate::columns::Columns;
 use crate::engine::CopySink;
 use crate::errors::{self, ClientError};
 use crate::ffi as cpython;
-use crate::filling::{Filled, RowForm, fill};
+use crate::filling::{Filled, RowForm, RowSource, fill};
 use crate::limits;
 use crate::limits::COPY_HELD_BYTES;
+use crate::params::PyParams;
 use crate::sink::{ResultRows, RowSink};
 use crate::wire::{Transfer, Wire, WireState};
 use headrace_core::{Mismatch, Parameters, Protocol as _, Room};
 use headrace_drivers::protocols::postgres::machine::{Columns as Described, Copy, CopyState, Request};
 use headrace_drivers::protocols::postgres::types::{
-    Encoder, copy_binary, decode_binary_row, decode_text_line, encode_binary_row, encode_text_row,
+    Encoder, TypeRegistry, copy_binary, decode_binary_row, decode_text_line, encode_binary_row, encode_text_row,
 };
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList, PyTuple};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Instant;
 
 /// The data of a COPY received so far.
 #[derive(Debug, Default)]
@@ -37,11 +40,17 @@ struct Brought {
     unread: bool,
 }
 
-/// The buffer of the data of a COPY; it survives the request.
+/// The buffer of the data of a COPY; it survives the request. Of a COPY to the server it has what its rows have in common.
 #[pyclass(frozen, module = "headrace._native")]
 #[derive(Debug, Default)]
 pub struct CopyBuffer {
     brought: Mutex<Brought>,
+    /// The rows that were written.
+    written: AtomicU64,
+    /// The encoder of values whose columns are not known.
+    of_any_type: OnceLock<Encoder>,
+    /// When those who write them one by one look whether the loop's other tasks should have their turn.
+    turn: Mutex<Option<Instant>>,
 }
 
 impl CopyBuffer {
@@ -50,6 +59,22 @@ impl CopyBuffer {
             Ok(mut brought) => use_it(&mut brought),
             Err(poisoned) => use_it(&mut poisoned.into_inner()),
         }
+    }
+
+    fn of_any_type(&self, registry: &TypeRegistry) -> &Encoder {
+        self.of_any_type.get_or_init(|| Encoder::new(registry, 0))
+    }
+
+    /// Returns true if half of a turn of the loop has gone by since it has returned so: that the turn is over, which is
+    /// known elsewhere, is seen in time then.
+    fn is_turn_over(&self) -> bool {
+        let now = Instant::now();
+        let mut until = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_over = until.is_some_and(|until| now >= until);
+        if is_over || until.is_none() {
+            *until = Some(now + limits::FLUSH_TURN / 2);
+        }
+        is_over
     }
 
     /// Further data is dropped from now on.
@@ -242,7 +267,6 @@ impl PostgresWire {
         rows: &Bound<'_, PyAny>,
         buffer: &Bound<'_, CopyBuffer>,
         first: bool,
-        row_number: u64,
     ) -> PyResult<(u64, bool)> {
         let wire = slf.as_super().get();
         let mut state = wire.lock(py)?;
@@ -260,28 +284,76 @@ impl PostgresWire {
                 "rows go as text where the columns are not known: write COPY ... (FORMAT text), or use copy_in()",
             ));
         }
-        let of_any_type = Encoder::new(registry, 0);
+        let of_any_type = buffer.get().of_any_type(registry);
+        let mut source = RowSource::of(rows)?;
         let settings = state.settings.clone();
         let (machine, write_buffer) = state.parts();
         let machine = machine.of::<Postgres>(py)?;
         if binary && first && !machine.copy_data(id, write_buffer, |out| out.extend_from_slice(copy_binary::HEADER)) {
             return Ok((0, true));
         }
-        let form = Form { encoders: encoders.as_deref(), of_any_type: &of_any_type, binary };
-        let Filled { block, count, ended, failure } = fill(rows, &form, &settings, write_buffer, wire.is_on_loop())?;
-        if !machine.copy_data(id, write_buffer, |out| out.extend_from_slice(&block)) {
+        let form = Form { encoders: encoders.as_deref(), of_any_type, binary };
+        let (room, mut filled) = (write_buffer.room(), Filled::default());
+        if !machine.copy_data(id, write_buffer, |out| filled = fill(&mut source, &form, &settings, room, out)) {
             return Ok((0, true));
         }
+        filled.adapt(write_buffer, wire.is_on_loop());
+        let Filled { count, ended, failure, .. } = filled;
+        let before = buffer.get().written.fetch_add(count, Ordering::Relaxed);
         if failure.is_some() {
             // A type may have changed since it was learnt, and the value be right.
             machine.forget_types();
         }
         drop(state);
         if let Some(failure) = failure {
-            return Err(errors::client_error(py, failure, Some(row_number + count)));
+            return Err(errors::client_error(py, failure, Some(before + count)));
         }
         wire.flush(py)?;
         Ok((count, ended))
+    }
+
+    /// Encodes one row of a COPY with the user's own SQL, after the first. Returns true if the COPY goes on, and no more
+    /// than `most` bytes wait to be sent: on an event loop that is done in the loop's next turn then.
+    fn copy_row(
+        slf: &Bound<'_, Self>,
+        py: Python<'_>,
+        ticket: &Bound<'_, PyAny>,
+        row: &Bound<'_, PyAny>,
+        buffer: &Bound<'_, CopyBuffer>,
+        most: usize,
+    ) -> PyResult<bool> {
+        let wire = slf.as_super().get();
+        let buffer = buffer.get();
+        let mut state = wire.lock(py)?;
+        wire.check_open(py, &state)?;
+        let Some(id) = wire.copy_id(py, &state, ticket)? else { return Ok(false) };
+        let state_now = &mut *state;
+        let settings = &state_now.settings;
+        let machine = state_now.connection.machine.of::<Postgres>(py)?;
+        let write_buffer = &mut state_now.connection.buffers.write_buffer;
+        let form = Form { encoders: None, of_any_type: buffer.of_any_type(machine.registry()), binary: false };
+        let mut written = Ok(());
+        let taken = machine.copy_data(id, write_buffer, |out| {
+            written = sequence(row).and_then(|row| form.write_whole(&PyParams::new(py, Some(&row), settings), out));
+        });
+        if !taken {
+            return Ok(false);
+        }
+        if let Err(failure) = written {
+            // As in `copy_rows`.
+            machine.forget_types();
+            drop(state);
+            let row = buffer.written.load(Ordering::Relaxed);
+            return Err(errors::client_error(py, failure, Some(row)));
+        }
+        buffer.written.fetch_add(1, Ordering::Relaxed);
+        let waiting = write_buffer.len();
+        drop(state);
+        if !wire.is_on_loop() {
+            return Ok(waiting <= most);
+        }
+        wire.flush_soon(py)?;
+        Ok(waiting <= most.min(limits::WRITE_BUFFER_CAREFUL_BYTES) && !buffer.is_turn_over())
     }
 
     /// The trailer of the binary format.
@@ -391,8 +463,8 @@ impl RowForm for Form<'_> {
                 Err(Mismatch::wrong_type(message).into())
             }
             Some(encoders) if self.binary => encode_binary_row(encoders, value, block),
-            Some(encoders) => encode_text_row(encoders, value, block),
-            None => encode_text_row(&vec![self.of_any_type.clone(); row.count()], value, block),
+            Some(encoders) => encode_text_row(encoders.iter(), value, block),
+            None => encode_text_row(std::iter::repeat_n(self.of_any_type, row.count()), value, block),
         }
     }
 }

@@ -272,7 +272,7 @@ impl Wire {
     }
 
     /// Flushes at the end of this turn of the loop.
-    pub(super) fn flush_soon(&self, py: Python<'_>) -> PyResult<()> {
+    pub(crate) fn flush_soon(&self, py: Python<'_>) -> PyResult<()> {
         if self.flush_due.swap(true, Ordering::Relaxed) {
             return Ok(());
         }

@@ -132,7 +132,23 @@ class AsyncCopy(CopyBase):
             DatabaseError: the server refused the data.
             TimeoutError: the server did not read in time.
         """
-        await self._write(iter((row,)))
+        if not self._has_rows:
+            await self._write(iter((row,)))
+            return
+        # For each row, so that nothing is asked that the first row has answered.
+        if self._exclusive is not None:
+            self._exclusive.pass_on()
+        has_room = self._wire.copy_row(self._ticket, row, self._buffer, defaults.COPY_BLOCK)
+        if not has_room or self._limit is not None:  # blocking: if not has_room:
+            await self._make_room()
+
+    async def _make_room(self) -> None:
+        """Sends what was written, or raises the error that has ended the COPY."""
+        if self._wire.copy_state(self._ticket) != Transfer.STREAMING:
+            await self._sent(False)
+        await self._connection._send_off(self._limit)  # asyncio only
+        # blocking: if self._wire.backlog() > defaults.COPY_BLOCK:
+        # blocking:     self._connection._push(defaults.COPY_BLOCK, self._limit)
 
     async def write_rows(self, rows: ParameterRows) -> int:
         """Sends rows, as :meth:`write_row` does.
@@ -162,9 +178,8 @@ class AsyncCopy(CopyBase):
             check_options(self._statement)
         wire, ticket, buffer, total = self._wire, self._ticket, self._buffer, 0
         while True:
-            count, ended = wire.copy_rows(ticket, rows, buffer, first, self._written)
+            count, ended = wire.copy_rows(ticket, rows, buffer, first)
             first, self._header_sent = False, True
-            self._written += count
             total += count
             if ended and wire.copy_state(ticket) != Transfer.STREAMING:
                 await self._sent(False)
@@ -172,6 +187,7 @@ class AsyncCopy(CopyBase):
             # blocking: if wire.backlog() > defaults.COPY_BLOCK:
             # blocking:     self._connection._push(defaults.COPY_BLOCK, self._limit)
             if ended:
+                self._has_rows = isinstance(self._statement, str)
                 return total
 
     # out of the server
