@@ -85,7 +85,7 @@ async def test_usual_statement_takes_no_frame_of_python(any_db: Database) -> Non
             value = await conn.fetchval(any_db.answer)
             made = await conn.execute(any_db.answer)
         assert (rows, one, queried, value) == ([(42,)], (42,), [[(42,)], (42,)], 42)
-        assert frames.names == ["__init__"]
+        assert frames.names == []
         assert await made.fetchall() == [(42,)]
 
 

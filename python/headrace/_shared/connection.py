@@ -58,6 +58,7 @@ class BlockingConnection(BlockingArrowQueries[R]):
 
     # statements
 
+    @shortcut
     def execute(
         self: BlockingCursors[C_co], sql: Statement, params: Params = None, *, timeout: float | None = None
     ) -> C_co:

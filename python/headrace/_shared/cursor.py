@@ -391,6 +391,7 @@ class BlockingCursor(CursorBase[R]):
         self._resolve(timeout)
         self._scroll(value, mode)
 
+    @shortcut
     def close(self, *, timeout: float | None = None) -> None:
         """Closes the cursor, on the server too if it is open there, and frees its result.
 
@@ -402,9 +403,11 @@ class BlockingCursor(CursorBase[R]):
         """
         self._free()
 
+    @shortcut
     def __enter__(self: Self) -> Self:
         return self
 
+    @shortcut
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:

@@ -52,6 +52,8 @@ _NAMES_SHOWN: Final = 10
 """Columns that the repr of a cursor names."""
 HANDED_OVER: Final[list[Any]] = []
 """In place of rows that ``fetchall()`` has returned, and whose list is the program's."""
+NOTHING_TOLD: Final[tuple[int, int | None]] = (-1, None)
+"""What a cursor says of its last statement where there was none."""
 
 
 class CursorBase(Generic[R]):
@@ -79,13 +81,12 @@ class CursorBase(Generic[R]):
         "_result",
         "_row_factory",
         "_rows",
+        "_told",
     )
 
     # What few cursors need is not set by each.
     _pipeline: Pipelined | None = None
     """The pipeline in which it has executed its last statement but those that it has executed outside of one."""
-    _told: tuple[int, int | None] = -1, None
-    """The number of rows and the value generated of the result that a closed cursor had."""
     _is_at_end: bool = False
     """There was no row where one was looked for last: a row factory may make None of a row, too."""
 
@@ -108,6 +109,8 @@ class CursorBase(Generic[R]):
         """Why there is no result: the end of a pipeline has found that before anybody fetched."""
         self._arrow: ArrowResult | None = None
         """The rows of ``execute_arrow``."""
+        self._told: tuple[int, int | None] = NOTHING_TOLD
+        """The number of rows and the value generated of the result that a closed cursor had."""
 
     def _is_several(self, sql: str) -> bool:
         """Returns true if a text has several statements, as the database reads it."""

@@ -23,7 +23,7 @@ from ..rows import RowFactory
 from .connection_base import ConnectionBase
 from .core import Core, ExclusiveGuard, ExclusiveUse
 from .cursor import BlockingCursor
-from .cursor_base import HANDED_OVER, CursorBase
+from .cursor_base import HANDED_OVER, NOTHING_TOLD, CursorBase
 from .drops import forget, when_dropped
 from .flows import Flow, PendingRequest
 from .lease import NO_CORE, RETURNED
@@ -425,7 +425,7 @@ class BlockingWaiting(ConnectionBase[R]):
             self._core.wire.count("close", time.perf_counter_ns() - started)
 
 
-use_shortcuts(CursorBase, ConnectionBase, Core, HANDED_OVER)
+use_shortcuts(CursorBase, ConnectionBase, Core, HANDED_OVER, NOTHING_TOLD)
 
 
 def warn_dropped(ref: weakref.ref[Wire], where: str) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from .._native import Result
+from .._native import Result, shortcut
 from .._shared.arguments import checked_callable
 from .._shared.blocks import BlockingBlocks
 from .._shared.cursor_base import Column, Params
@@ -65,6 +65,7 @@ class Connection(CubridBase[R], BlockingBlocks[R]):
     def cursor(self, *, row_factory: None = None, stream: bool = False) -> Cursor[R]: ...
     @overload
     def cursor(self, *, row_factory: RowFactory[T], stream: bool = False) -> Cursor[T]: ...
+    @shortcut
     def cursor(
         self,
         *,
@@ -100,7 +101,10 @@ class Connection(CubridBase[R], BlockingBlocks[R]):
                     "a cursor either streams or stays open on the server, with scrollable or withhold"
                 )
             return ServerCursor(self, factory, withhold)
-        return StreamCursor(self, factory) if stream else Cursor(self, factory)
+        if stream:
+            return StreamCursor(self, factory)
+        make = self._cursor_type
+        return make(self, factory)
 
     def generated_keys(self, sql: Statement, params: Params = None, *, timeout: float | None = None) -> list[Any]:
         """Executes an INSERT, and returns the values that it has generated for an AUTO_INCREMENT column, of all of its

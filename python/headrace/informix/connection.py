@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from .. import defaults
-from .._native import ArrowBatch, ArrowSink, Result
+from .._native import ArrowBatch, ArrowSink, Result, shortcut
 from .._shared.arguments import checked_callable
 from .._shared.connection import BlockingConnection
 from .._shared.cursor_base import Params
@@ -53,6 +53,7 @@ class Connection(InformixBase[R], BlockingConnection[R]):
     def cursor(
         self, name: str, *, row_factory: RowFactory[T], scrollable: bool = False, withhold: bool = False
     ) -> ServerCursor[T]: ...
+    @shortcut
     def cursor(
         self,
         name: str | None = None,
@@ -81,7 +82,8 @@ class Connection(InformixBase[R], BlockingConnection[R]):
         factory = self.row_factory if row_factory is None else checked_callable(row_factory, "row_factory")
         if name is not None:
             return ServerCursor(self, factory, name, scrollable, withhold)
-        return Cursor(self, factory)
+        make = self._cursor_type
+        return make(self, factory)
 
     def stream(
         self,

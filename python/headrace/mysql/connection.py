@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeVar, overload
 
+from .._native import shortcut
 from .._shared.arguments import checked_callable, checked_text
 from .._shared.modes import IsolationLevel
 from .._shared.scripts import BlockingScripts
@@ -50,6 +51,7 @@ class Connection(Streaming[R], Loading[R], BlockingTwoPhase[R], BlockingScripts[
     def cursor(self, *, row_factory: None = None, stream: bool = False, on_server: bool = False) -> Cursor[R]: ...
     @overload
     def cursor(self, *, row_factory: RowFactory[T], stream: bool = False, on_server: bool = False) -> Cursor[T]: ...
+    @shortcut
     def cursor(
         self, *, row_factory: RowFactory[Any] | None = None, stream: bool = False, on_server: bool = False
     ) -> Cursor[Any]:
@@ -70,7 +72,10 @@ class Connection(Streaming[R], Loading[R], BlockingTwoPhase[R], BlockingScripts[
         if self._core.wire.closed:
             raise self._core.why_closed()
         factory = self.row_factory if row_factory is None else checked_callable(row_factory, "row_factory")
-        return StreamCursor(self, factory, on_server) if stream or on_server else Cursor(self, factory)
+        if stream or on_server:
+            return StreamCursor(self, factory, on_server)
+        make = self._cursor_type
+        return make(self, factory)
 
     # the session
 

@@ -8,6 +8,7 @@ import enum
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar, overload
 
+from .._native import shortcut
 from .._shared.arguments import checked_callable, checked_whole
 from .._shared.limits import checked_seconds
 from .._shared.modes import IsolationLevel
@@ -51,6 +52,7 @@ class Connection(Streaming[R], Copying[R], Storing[R], BlockingTwoPhase[R], Bloc
     def cursor(
         self, name: str, *, row_factory: RowFactory[T], scrollable: bool | None = None, withhold: bool = False
     ) -> ServerCursor[T]: ...
+    @shortcut
     def cursor(
         self,
         name: str | None = None,
@@ -78,7 +80,8 @@ class Connection(Streaming[R], Copying[R], Storing[R], BlockingTwoPhase[R], Bloc
         factory = self.row_factory if row_factory is None else checked_callable(row_factory, "row_factory")
         if name is not None:
             return ServerCursor(self, factory, name, scrollable, withhold)
-        return Cursor(self, factory)
+        make = self._cursor_type
+        return make(self, factory)
 
     # transactions
 

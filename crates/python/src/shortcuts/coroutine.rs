@@ -22,6 +22,12 @@ pub(super) enum Method {
     FetchAll,
     /// `fetchone(*, timeout=None)` of a cursor.
     FetchOne,
+    /// `close(*, timeout=None)` of a cursor.
+    Close,
+    /// `__aenter__()` of a cursor.
+    Enter,
+    /// `__aexit__(kind, error, trace)` of a cursor.
+    Exit,
     /// `execute(sql, params=None, *, timeout=None)` of a connection.
     ExecuteNew,
     /// `fetch`, `fetchrow` or `fetchval(sql, *args, timeout=None)` of a connection.
@@ -52,8 +58,9 @@ pub(super) struct Objects {
     pub function: *mut PyObject,
     /// What it is a method of: a cursor, or a connection.
     pub object: *mut PyObject,
+    /// The statement, or the first argument of another method.
     pub sql: *mut PyObject,
-    /// The parameters: for a [`Method::Query`] a tuple of them.
+    /// The parameters: for a [`Method::Query`] and a [`Method::Exit`] a tuple of them.
     pub params: *mut PyObject,
     pub timeout: *mut PyObject,
     /// The connection of a statement that was submitted, and its core.
@@ -230,7 +237,7 @@ impl Coroutine {
             let mut arguments: Vec<_> = [object, sql].into_iter().filter(|object| !object.is_null()).collect();
             match self.method {
                 _ if params.is_null() => {}
-                Method::Query(_) => {
+                Method::Query(_) | Method::Exit => {
                     arguments.extend((0..ffi::PyTuple_GET_SIZE(params)).map(|at| ffi::PyTuple_GET_ITEM(params, at)));
                 }
                 _ => arguments.push(params),
@@ -267,7 +274,17 @@ impl Coroutine {
                 Method::Execute => places.begin_execute(&mut (*this).of),
                 Method::FetchAll => places.fetchall(&raw const (*this).of.object, 1, null_mut()).map(Begun::of),
                 Method::FetchOne => places.fetchone(&raw const (*this).of.object, 1, null_mut()).map(Begun::of),
-                Method::ExecuteNew => Some(places.begin_new(&mut (*this).of)),
+                Method::Close => places.close_on_loop((*this).of.object).map(Begun::of),
+                Method::Exit => Some(places.begin_exit(&mut (*this).of)),
+                Method::Enter => Some(Begun::Returned(ffi::Py_NewRef((*this).of.object))),
+                Method::ExecuteNew => Some(match places.begin_with_new(&mut (*this).of) {
+                    Some(begun) => {
+                        // From here on it is the call of the cursor that it has.
+                        (*this).method = Method::Execute;
+                        begun
+                    }
+                    None => places.begin_new(&mut (*this).of),
+                }),
                 Method::Query(wanted) => places.begin_query(&mut (*this).of, wanted),
             });
             match begun {
@@ -359,6 +376,14 @@ impl Coroutine {
                 ffi::PyErr_SetString(ffi::PyExc_SystemError, c"the engine has panicked".as_ptr());
                 Step::Raises
             });
+            let step = match step {
+                // Whatever `close` has returned, the exception is the block's.
+                Step::Returns(object) if (*this).method == Method::Exit => {
+                    ffi::Py_DECREF(object);
+                    Step::Returns(ffi::Py_NewRef(ffi::Py_None()))
+                }
+                step => step,
+            };
             if let Step::Raises = step {
                 not_stopped();
             }
@@ -496,10 +521,11 @@ pub(super) unsafe fn call(
         let timeout = places.timeout_of(args, count, names, null_mut())?;
         let (least, most) = match method {
             Method::Execute | Method::ExecuteNew => (2, 3),
-            Method::FetchAll | Method::FetchOne => (1, 1),
+            Method::FetchAll | Method::FetchOne | Method::Close | Method::Enter => (1, 1),
+            Method::Exit => (4, 4),
             Method::Query(_) => (2, usize::MAX),
         };
-        if count < least || count > most {
+        if count < least || count > most || (matches!(method, Method::Enter | Method::Exit) && !timeout.is_null()) {
             return None;
         }
         let method = match method {
@@ -511,7 +537,7 @@ pub(super) unsafe fn call(
         };
         let params = match method {
             _ if count < 3 => null_mut(),
-            Method::Query(_) => places.rest(args, count),
+            Method::Query(_) | Method::Exit => places.rest(args, count),
             _ => ffi::Py_NewRef(*args.add(2)),
         };
         if count > 2 && params.is_null() {

@@ -126,7 +126,7 @@ macro_rules! calls {
     };
 }
 
-calls! { execute fetchall fetchone fetch fetchrow fetchval }
+calls! { execute fetchall fetchone fetch fetchrow fetchval cursor close __enter__ __exit__ }
 
 macro_rules! coroutines {
     ($($name:ident: $begun:ident $method:expr,)*) => {
@@ -159,6 +159,9 @@ macro_rules! coroutines {
 
 coroutines! {
     execute: begin_execute Method::Execute,
+    close: begin_close Method::Close,
+    __aenter__: begin_enter Method::Enter,
+    __aexit__: begin_exit Method::Exit,
     fetchall: begin_fetchall Method::FetchAll,
     fetchone: begin_fetchone Method::FetchOne,
     fetch: begin_fetch Method::Query(Wanted::Rows),
@@ -269,9 +272,27 @@ fn class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
     Ok(made.bind(py))
 }
 
+/// Returns true if an object is a shortcut for a method of this name, which is a coroutine function or not.
+pub(super) fn is_shortcut(object: &Bound<'_, PyAny>, name: &str, is_coroutine: bool) -> bool {
+    let py = object.py();
+    if !class(py).is_ok_and(|class| object.get_type().is(class)) {
+        return false;
+    }
+    // SAFETY: its type was checked; it owns the function.
+    let function = unsafe { Bound::from_borrowed_ptr(py, function_of(object.as_ptr())) };
+    let is_named = function.getattr(intern!(py, "__name__")).and_then(|named| named.eq(name));
+    is_named.unwrap_or(false) && is_coroutine_function(&function).is_ok_and(|is| is == is_coroutine)
+}
+
+fn is_coroutine_function(function: &Bound<'_, PyAny>) -> PyResult<bool> {
+    let py = function.py();
+    let flags = function.getattr(intern!(py, "__code__"))?.getattr(intern!(py, "co_flags"))?.extract::<c_int>()?;
+    Ok(flags & ffi::CO_COROUTINE != 0)
+}
+
 /// What stands in a class in place of a method of a cursor or of a connection, and does the usual case of it: `execute`,
-/// `fetchall`, `fetchone`, `fetch`, `fetchrow` or `fetchval`, which may be a coroutine function. Returns any other
-/// function itself.
+/// `fetchall`, `fetchone`, `close` and what a `with` statement calls, `cursor`, `fetch`, `fetchrow` or `fetchval`, which
+/// may be coroutine functions. Returns any other function itself.
 ///
 /// # Errors
 /// MemoryError.
@@ -280,8 +301,7 @@ fn class(py: Python<'_>) -> PyResult<&Bound<'_, PyType>> {
 pub fn shortcut(function: Bound<'_, PyAny>) -> PyResult<Bound<'_, PyAny>> {
     let py = function.py();
     let name = function.getattr(intern!(py, "__name__"))?.extract::<String>()?;
-    let flags = function.getattr(intern!(py, "__code__"))?.getattr(intern!(py, "co_flags"))?.extract::<c_int>()?;
-    let is_coroutine = flags & ffi::CO_COROUTINE != 0;
+    let is_coroutine = is_coroutine_function(&function)?;
     let Some(call) = (if is_coroutine { coroutine_of(&name) } else { call_of(&name) }) else { return Ok(function) };
     let class = class(py)?.as_type_ptr();
     coroutine::prepare(py)?;

@@ -36,12 +36,13 @@ pub fn shortcut(function: Py<PyAny>) -> Py<PyAny> {
 /// Does nothing: without the global lock there are no shortcuts.
 #[cfg(Py_GIL_DISABLED)]
 #[pyfunction]
-#[pyo3(signature = (cursor, connection, core, handed_over, /))]
+#[pyo3(signature = (cursor, connection, core, handed_over, nothing_told, /))]
 pub fn use_shortcuts(
     cursor: &Bound<'_, PyAny>,
     connection: &Bound<'_, PyAny>,
     core: &Bound<'_, PyAny>,
     handed_over: &Bound<'_, PyAny>,
+    nothing_told: &Bound<'_, PyAny>,
 ) {
-    let _ = (cursor, connection, core, handed_over);
+    let _ = (cursor, connection, core, handed_over, nothing_told);
 }

@@ -4,6 +4,7 @@ use pyo3::exceptions::PyTypeError;
 use pyo3::ffi::{self, PyObject, PyTypeObject};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
+use std::num::NonZeroU32;
 
 /// A slot: how many bytes after the beginning of an object it is.
 pub(super) type Place = usize;
@@ -73,5 +74,30 @@ pub(super) unsafe fn set(object: *mut PyObject, at: Place, value: *mut PyObject)
             *slot = value;
             ffi::Py_XDECREF(before);
         }
+    }
+}
+
+/// Puts a borrowed object in a slot in which nothing was ever put.
+///
+/// # Safety
+/// As for [`set`].
+#[inline]
+pub(super) unsafe fn begin(object: *mut PyObject, at: Place, value: *mut PyObject) {
+    // SAFETY: by this function's own contract; the slot owns what is in it.
+    unsafe { *object.byte_add(at).cast::<*mut PyObject>() = ffi::Py_NewRef(value) }
+}
+
+/// The number of the state that a class is in: the interpreter gives it to no other class, nor to this one after anything
+/// of it or of a class that it inherits from was changed. `None` if it has none, as nothing was looked up in it since.
+///
+/// # Safety
+/// `class` must be a live class, and the interpreter attached.
+#[inline]
+pub(super) unsafe fn version(class: *mut PyTypeObject) -> Option<NonZeroU32> {
+    // SAFETY: by this function's own contract.
+    unsafe {
+        // Before Python 3.12 the number may stay where it is valid no more.
+        let is_valid = cfg!(Py_3_12) || (*class).tp_flags & ffi::Py_TPFLAGS_VALID_VERSION_TAG != 0;
+        NonZeroU32::new((*class).tp_version_tag).filter(|_| is_valid)
     }
 }

@@ -1,5 +1,6 @@
 //! What `execute`, `fetchall` and `fetchone` of a cursor do in the usual case.
 
+mod cursors;
 mod loops;
 mod queries;
 
@@ -8,6 +9,7 @@ pub(super) use loops::{Begun, raise_left};
 use super::coroutine::attached;
 use super::slots::{Class, Place, get, place, set};
 use crate::result::RequestResult;
+use cursors::Plain;
 use pyo3::ffi::{self, PyObject};
 use pyo3::intern;
 use pyo3::prelude::*;
@@ -34,6 +36,7 @@ pub(super) struct Places {
     keeps_rows: Place,
     error: Place,
     arrow: Place,
+    told: Place,
     // Those of a connection.
     its_core: Place,
     cursor_type: Place,
@@ -46,6 +49,8 @@ pub(super) struct Places {
     tuples: Place,
     watch: Place,
     way: Place,
+    wire: Place,
+    plain: Plain,
     // Objects.
     left: Py<PyString>,
     ending: Py<PyString>,
@@ -56,9 +61,11 @@ pub(super) struct Places {
     start: Py<PyString>,
     its_factory: Py<PyString>,
     its_execute: Py<PyString>,
+    its_close: Py<PyString>,
     tuple_row: Py<PyAny>,
     handed_over: Py<PyAny>,
     nothing: Py<PyTuple>,
+    nothing_told: Py<PyTuple>,
     zero: Py<PyAny>,
 }
 
@@ -77,7 +84,7 @@ pub(super) enum Wanted {
 pub(super) static PLACES: OnceLock<Places> = OnceLock::new();
 
 impl Places {
-    /// `execute(sql, params=None, *, timeout=None)` of a cursor; `None` where the case is not the usual one. NULL with
+    /// `execute(sql, params=None, *, timeout=None)` of a cursor, or of a connection; `None` where the case is not the usual one. NULL with
     /// an exception set if it fails.
     ///
     /// # Safety
@@ -88,22 +95,40 @@ impl Places {
         count: usize,
         names: *mut PyObject,
     ) -> Option<*mut PyObject> {
-        // SAFETY: the arguments are live as long as the call. Slots are read of objects of the classes that have them,
-        // and what is used after other code may have run is referred to from here.
+        // SAFETY: the arguments are live as long as the call. Slots are read of objects of the classes that have them.
         unsafe {
             let (py, none) = (Python::assume_attached(), ffi::Py_None());
             let timeout = self.timeout_of(args, count, names, none)?;
             if count != 2 && count != 3 {
                 return None;
             }
-            let (cursor, sql, params) = (*args, *args.add(1), if count == 3 { *args.add(2) } else { none });
+            let given = [*args.add(1), if count == 3 { *args.add(2) } else { none }, timeout];
+            if !self.cursor.has(*args) {
+                return self.execute_with_new(*args, given);
+            }
+            let cursor = *args;
             let (connection, core) = self.usual(cursor)?;
             if get(core, self.tuples) != get(cursor, self.row_factory) {
                 return None;
             }
-            let cursor = Bound::from_borrowed_ptr(py, cursor);
-            let connection = Bound::from_borrowed_ptr(py, connection);
-            let core = Bound::from_borrowed_ptr(py, core);
+            let used = [cursor, connection, core].map(|object| Bound::from_borrowed_ptr(py, object));
+            self.execute_on(used, given)
+        }
+    }
+
+    /// Executes a statement, with its parameters and its timeout, on a cursor of a connection that has this core.
+    ///
+    /// # Safety
+    /// The objects must be of the classes that have the slots, what is `given` live as long as the call, and the
+    /// interpreter attached.
+    unsafe fn execute_on(
+        &self,
+        [cursor, connection, core]: [Bound<'_, PyAny>; 3],
+        [sql, params, timeout]: [*mut PyObject; 3],
+    ) -> Option<*mut PyObject> {
+        // SAFETY: by this function's own contract; what is used after other code may have run is referred to from here.
+        unsafe {
+            let (py, none) = (cursor.py(), ffi::Py_None());
             if !self.has_left_nothing(&connection) {
                 return None;
             }
@@ -382,17 +407,18 @@ fn truth(is_true: bool) -> *mut PyObject {
 }
 
 /// From now on shortcuts are taken: these are the classes of cursors, connections and their cores, which have the
-/// slots, and what stands for rows that were handed over.
+/// slots, what stands for rows that were handed over, and what a cursor says of its last statement where there was none.
 ///
 /// # Errors
 /// TypeError if a class does not have a slot.
 #[pyfunction]
-#[pyo3(signature = (cursor, connection, core, handed_over, /))]
+#[pyo3(signature = (cursor, connection, core, handed_over, nothing_told, /))]
 pub fn use_shortcuts(
     cursor: &Bound<'_, PyType>,
     connection: &Bound<'_, PyType>,
     core: &Bound<'_, PyType>,
     handed_over: &Bound<'_, PyList>,
+    nothing_told: &Bound<'_, PyTuple>,
 ) -> PyResult<()> {
     let py = cursor.py();
     let places = Places {
@@ -409,6 +435,7 @@ pub fn use_shortcuts(
         keeps_rows: place(cursor, "_keeps_rows")?,
         error: place(cursor, "_error")?,
         arrow: place(cursor, "_arrow")?,
+        told: place(cursor, "_told")?,
         its_core: place(connection, "_core")?,
         cursor_type: place(connection, "_cursor_type")?,
         command_timeout: place(core, "command_timeout")?,
@@ -419,6 +446,8 @@ pub fn use_shortcuts(
         tuples: place(core, "tuples")?,
         watch: place(core, "watch")?,
         way: place(core, "way")?,
+        wire: place(core, "wire")?,
+        plain: Plain::of(cursor)?,
         left: PyString::intern(py, "_left").unbind(),
         ending: PyString::intern(py, "_ending").unbind(),
         timeout: PyString::intern(py, "timeout").unbind(),
@@ -427,9 +456,11 @@ pub fn use_shortcuts(
         start: PyString::intern(py, "start").unbind(),
         its_factory: PyString::intern(py, "row_factory").unbind(),
         its_execute: PyString::intern(py, "execute").unbind(),
+        its_close: PyString::intern(py, "close").unbind(),
         tuple_row: py.import("headrace.rows")?.getattr("tuple_row")?.unbind(),
         handed_over: handed_over.clone().into_any().unbind(),
         nothing: PyTuple::empty(py).unbind(),
+        nothing_told: nothing_told.clone().unbind(),
         zero: PyInt::new(py, 0).into_any().unbind(),
         cursor: Class(cursor.clone().unbind()),
         connection: Class(connection.clone().unbind()),

@@ -33,7 +33,7 @@ impl Wire {
 
     /// Returns true if the connection is closed, for whatever reason.
     #[getter(closed)]
-    fn is_closed(&self, py: Python<'_>) -> bool {
+    pub(crate) fn is_closed(&self, py: Python<'_>) -> bool {
         if self.state.is_poisoned() && !self.closed() {
             // The engine has panicked. The next thread that takes its lock closes the connection; a thread that has it
             // already does so now.

@@ -57,6 +57,7 @@ class LoopConnection(LoopArrowQueries[R]):
 
     # statements
 
+    @shortcut
     async def execute(
         self: LoopCursors[C_co], sql: Statement, params: Params = None, *, timeout: float | None = None
     ) -> C_co:
@@ -613,7 +614,3 @@ class LoopConnection(LoopArrowQueries[R]):
                         await self.rollback()
         finally:
             await self.close()
-
-
-# Without a loop making the cursor in Python takes no longer.  # asyncio only
-LoopConnection.execute = shortcut(LoopConnection.execute)  # type: ignore[method-assign]  # asyncio only

@@ -412,6 +412,7 @@ class LoopCursor(CursorBase[R]):
         await self._resolve(timeout)
         self._scroll(value, mode)
 
+    @shortcut
     async def close(self, *, timeout: float | None = None) -> None:
         """Closes the cursor, on the server too if it is open there, and frees its result.
 
@@ -423,9 +424,11 @@ class LoopCursor(CursorBase[R]):
         """
         self._free()
 
+    @shortcut
     async def __aenter__(self: Self) -> Self:
         return self
 
+    @shortcut
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:

@@ -19,7 +19,7 @@ from ... import defaults, errors
 from ..._native import Discarded, Wire, use_shortcuts
 from ..._shared.connection_base import ConnectionBase
 from ..._shared.core import Core, ExclusiveUse
-from ..._shared.cursor_base import HANDED_OVER, CursorBase
+from ..._shared.cursor_base import HANDED_OVER, NOTHING_TOLD, CursorBase
 from ..._shared.drops import forget, when_dropped
 from ..._shared.flows import Flow, PendingRequest
 from ..._shared.lease import NO_CORE, RETURNED
@@ -336,7 +336,7 @@ class LoopWaiting(ConnectionBase[R]):
         self._core.wire.close()
 
 
-use_shortcuts(CursorBase, ConnectionBase, Core, HANDED_OVER)
+use_shortcuts(CursorBase, ConnectionBase, Core, HANDED_OVER, NOTHING_TOLD)
 
 
 def close_elsewhere(loop: asyncio.AbstractEventLoop, close: Callable[[], None]) -> None:

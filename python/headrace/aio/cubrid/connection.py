@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Literal, TypeVar, overload
 
-from ..._native import Result
+from ..._native import Result, shortcut
 from ..._shared.arguments import checked_callable
 from ..._shared.cursor_base import Column, Params
 from ..._shared.flows import Flow
@@ -63,6 +63,7 @@ class AsyncConnection(CubridBase[R], LoopBlocks[R]):
     def cursor(self, *, row_factory: None = None, stream: bool = False) -> AsyncCursor[R]: ...
     @overload
     def cursor(self, *, row_factory: RowFactory[T], stream: bool = False) -> AsyncCursor[T]: ...
+    @shortcut
     def cursor(
         self,
         *,
@@ -98,7 +99,10 @@ class AsyncConnection(CubridBase[R], LoopBlocks[R]):
                     "a cursor either streams or stays open on the server, with scrollable or withhold"
                 )
             return AsyncServerCursor(self, factory, withhold)
-        return AsyncStreamCursor(self, factory) if stream else AsyncCursor(self, factory)
+        if stream:
+            return AsyncStreamCursor(self, factory)
+        make = self._cursor_type
+        return make(self, factory)
 
     async def generated_keys(self, sql: Statement, params: Params = None, *, timeout: float | None = None) -> list[Any]:
         """Executes an INSERT, and returns the values that it has generated for an AUTO_INCREMENT column, of all of its

@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 from ... import defaults
-from ..._native import ArrowBatch, ArrowSink, Result
+from ..._native import ArrowBatch, ArrowSink, Result, shortcut
 from ..._shared.arguments import checked_callable
 from ..._shared.cursor_base import Params
 from ..._shared.modes import LobKind
@@ -51,6 +51,7 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
     def cursor(
         self, name: str, *, row_factory: RowFactory[T], scrollable: bool = False, withhold: bool = False
     ) -> AsyncServerCursor[T]: ...
+    @shortcut
     def cursor(
         self,
         name: str | None = None,
@@ -79,7 +80,8 @@ class AsyncConnection(InformixBase[R], LoopConnection[R]):
         factory = self.row_factory if row_factory is None else checked_callable(row_factory, "row_factory")
         if name is not None:
             return AsyncServerCursor(self, factory, name, scrollable, withhold)
-        return AsyncCursor(self, factory)
+        make = self._cursor_type
+        return make(self, factory)
 
     async def stream(
         self,

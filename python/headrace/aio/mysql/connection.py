@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, TypeVar, overload
 
+from ..._native import shortcut
 from ..._shared.arguments import checked_callable, checked_text
 from ..._shared.modes import IsolationLevel
 from ...mysql.core import MySqlCore, ServerWarning
@@ -50,6 +51,7 @@ class AsyncConnection(AsyncStreaming[R], AsyncLoading[R], LoopTwoPhase[R], LoopS
     def cursor(
         self, *, row_factory: RowFactory[T], stream: bool = False, on_server: bool = False
     ) -> AsyncCursor[T]: ...
+    @shortcut
     def cursor(
         self, *, row_factory: RowFactory[Any] | None = None, stream: bool = False, on_server: bool = False
     ) -> AsyncCursor[Any]:
@@ -70,7 +72,10 @@ class AsyncConnection(AsyncStreaming[R], AsyncLoading[R], LoopTwoPhase[R], LoopS
         if self._core.wire.closed:
             raise self._core.why_closed()
         factory = self.row_factory if row_factory is None else checked_callable(row_factory, "row_factory")
-        return AsyncStreamCursor(self, factory, on_server) if stream or on_server else AsyncCursor(self, factory)
+        if stream or on_server:
+            return AsyncStreamCursor(self, factory, on_server)
+        make = self._cursor_type
+        return make(self, factory)
 
     # the session
 

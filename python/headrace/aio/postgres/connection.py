@@ -7,6 +7,7 @@ import enum
 from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any, TypeVar, overload
 
+from ..._native import shortcut
 from ..._shared.arguments import checked_callable, checked_whole
 from ..._shared.limits import checked_seconds
 from ..._shared.modes import IsolationLevel
@@ -50,6 +51,7 @@ class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], AsyncStoring[R], LoopT
     def cursor(
         self, name: str, *, row_factory: RowFactory[T], scrollable: bool | None = None, withhold: bool = False
     ) -> AsyncServerCursor[T]: ...
+    @shortcut
     def cursor(
         self,
         name: str | None = None,
@@ -77,7 +79,8 @@ class AsyncConnection(AsyncStreaming[R], AsyncCopying[R], AsyncStoring[R], LoopT
         factory = self.row_factory if row_factory is None else checked_callable(row_factory, "row_factory")
         if name is not None:
             return AsyncServerCursor(self, factory, name, scrollable, withhold)
-        return AsyncCursor(self, factory)
+        make = self._cursor_type
+        return make(self, factory)
 
     # transactions
 

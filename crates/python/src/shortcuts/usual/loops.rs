@@ -1,6 +1,7 @@
 //! What the coroutines of a loop's cursors and connections do in the usual case: they submit a statement, and take what
 //! its future returns.
 
+use super::cursors::Shell;
 use super::{Places, Wanted, truth};
 use crate::result::RequestResult;
 use crate::shortcuts::coroutine::{Objects, attached};
@@ -69,6 +70,27 @@ impl Places {
         }
     }
 
+    /// Makes the cursor of `execute` of a loop's connection, whose place the cursor takes, and submits its statement; `None`
+    /// where the case is not the usual one.
+    ///
+    /// # Safety
+    /// As for [`Places::begin_execute`], but for the object, which is a connection.
+    pub(in crate::shortcuts) unsafe fn begin_with_new(&self, of: &mut Objects) -> Option<Begun> {
+        // SAFETY: as in `begin_execute`; the connection is let go in one place after it was referred to in another.
+        unsafe {
+            let py = Python::assume_attached();
+            let used = [of.object, self.usual_core(of.object)?].map(|object| Bound::from_borrowed_ptr(py, object));
+            let made = self.made(&used[0], &used[1], Shell::Loop)?;
+            let [connection, core] = used;
+            let Some(cursor) = made else { return Some(Begun::Raised) };
+            of.connection = connection.into_ptr();
+            of.core = core.into_ptr();
+            let before = std::mem::replace(&mut of.object, cursor.into_ptr());
+            ffi::Py_DECREF(before);
+            Some(self.submit(of, false, false))
+        }
+    }
+
     /// Makes the cursor of `execute` of a loop's connection, and calls its own `execute`.
     ///
     /// # Safety
@@ -79,19 +101,19 @@ impl Places {
             let Some(cursor) = self.new_cursor(of.object) else { return Begun::Raised };
             let arguments = [cursor.as_ptr(), of.sql, or_none(of.params), or_none(of.timeout)];
             let (name, names) = (self.its_execute.as_ptr(), self.names.as_ptr());
-            let called = ffi::PyObject_VectorcallMethod(name, arguments.as_ptr(), 3, names);
-            if called.is_null() {
-                return Begun::Raised;
-            }
-            of.inner = match ffi::PyCoro_CheckExact(called) {
-                0 => {
-                    let inner = awaited(called);
-                    ffi::Py_DECREF(called);
-                    inner
-                }
-                _ => called,
-            };
-            if of.inner.is_null() { Begun::Raised } else { Begun::Called }
+            await_call(of, ffi::PyObject_VectorcallMethod(name, arguments.as_ptr(), 3, names))
+        }
+    }
+
+    /// Calls `close` of a loop's cursor, whatever that is, for its `__aexit__`.
+    ///
+    /// # Safety
+    /// As for [`Places::begin_execute`].
+    pub(in crate::shortcuts) unsafe fn begin_exit(&self, of: &mut Objects) -> Begun {
+        // SAFETY: as in `begin_execute`.
+        unsafe {
+            let called = ffi::PyObject_VectorcallMethod(self.its_close.as_ptr(), &raw const of.object, 1, null_mut());
+            await_call(of, called)
         }
     }
 
@@ -219,6 +241,28 @@ impl Places {
 fn or_none(object: *mut PyObject) -> *mut PyObject {
     // SAFETY: it lives for ever.
     if object.is_null() { unsafe { ffi::Py_None() } } else { object }
+}
+
+/// Awaits what a call has returned, which is owned; NULL is an exception that is set.
+///
+/// # Safety
+/// `of` must be that of a coroutine that has begun, and the interpreter attached.
+unsafe fn await_call(of: &mut Objects, called: *mut PyObject) -> Begun {
+    // SAFETY: by this function's own contract.
+    unsafe {
+        if called.is_null() {
+            return Begun::Raised;
+        }
+        of.inner = match ffi::PyCoro_CheckExact(called) {
+            0 => {
+                let inner = awaited(called);
+                ffi::Py_DECREF(called);
+                inner
+            }
+            _ => called,
+        };
+        if of.inner.is_null() { Begun::Raised } else { Begun::Called }
+    }
 }
 
 /// What awaits a future; NULL with an exception set.
