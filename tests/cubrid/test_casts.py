@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -110,3 +111,45 @@ def test_parameters_in_aggregates_with_distinct_mean_what_literals_mean(conn: An
         "8",
         "9",
     ]
+
+
+def test_arithmetic_after_a_null_means_what_literals_mean(conn: Any) -> None:
+    """The genuine server makes the results of all rows of the column's type, where the first row has NULL there."""
+    conn.execute("drop table if exists hr_operands")
+    conn.execute("create table hr_operands (id int primary key, a int, c numeric(12, 3))")
+    conn.executemany("insert into hr_operands values (?, ?, ?)", [(1, None, None), (2, 7, Decimal("2.25"))])
+    for expression, value, expected in [
+        ("a + ?", Decimal("2.25"), Decimal("9.25")),
+        ("a * ?", 1.5, 10.5),
+        ("? - a", Decimal("0.5"), Decimal("-6.5")),
+        ("a + ?", 2**40, 2**40 + 7),
+        ("a * abs(?)", Decimal("1.25"), Decimal("8.75")),
+        ("c * (?)", Decimal("1.0825"), Decimal("2.435625")),
+        ("round(a * ?, 2)", Decimal("1.25"), Decimal("8.75")),
+        ("coalesce(a * ?, 1.5)", Decimal("2.25"), Decimal("15.75")),
+    ]:
+        assert conn.fetch(f"select {expression} from hr_operands order by id", value)[1] == (expected,), expression
+    assert conn.fetchval("select sum(a * ?) from hr_operands", Decimal("2.25")) == Decimal("15.75")
+    conn.execute("update hr_operands set c = c + ? where a * ? > ?", (Decimal("0.001"), 1.5, 10.4))
+    assert conn.fetchval("select c from hr_operands where id = 2") == Decimal("2.251")
+    conn.executemany("update hr_operands set c = c - ? where id = ?", [(1, 2), (Decimal("0.25"), 2), (None, 1)])
+    assert conn.fetchval("select c from hr_operands where id = 2") == Decimal("1.001")
+
+
+def test_shorter_texts_in_in_equal_those_of_a_char_column(conn: Any) -> None:
+    conn.execute("drop table if exists hr_codes")
+    conn.execute("create table hr_codes (id int primary key, c char(5), v varchar(5))")
+    rows = [(1, "a", "a"), (2, "ab", "ab "), (3, "abcde", ""), (4, None, None), (5, "가", "가")]
+    conn.executemany("insert into hr_codes values (?, ?, ?)", rows)
+    for where, values, expected in [
+        ("c in (?, ?)", ("a", "ab"), [1, 2]),
+        ("c in (?, 'abcde')", ("ab",), [2, 3]),
+        ("c not in (?, ?)", ("a", "가"), [2, 3]),
+        ("c in (?, ?)", ("a", None), [1]),
+        ("v in (?, ?)", ("a", "ab"), [1]),
+        ("v in (?, ?)", ("ab ", "가"), [2, 5]),
+        ("(c, id) in ((?, 1), (?, 3))", ("a", "ab"), [1]),
+        ("nullif(c, ?) is null", ("a",), [1, 4]),
+    ]:
+        found = [row[0] for row in conn.execute(f"select id from hr_codes where {where} order by id", values)]
+        assert found == expected, where

@@ -1,6 +1,6 @@
 //! Parameters to which the server gives the type of what is beside them.
 //!
-//! CUBRID types a parameter when it prepares the statement. Arithmetic and many functions wait for the value, and where a
+//! CUBRID types a parameter when it prepares the statement. Many functions wait for the value, and where a
 //! parameter is stored or compared it is converted, as a literal is. But a result of CASE, IF or DECODE gets the type of
 //! the other results, and the value is converted to that: `IF(a > b, ?, 0)` makes 2 of 1.5, and results that are all
 //! parameters become text. The elements of `{?, 1}` are read as INTs, whatever was bound: 1.5 is 1073217536. Some functions
@@ -8,13 +8,17 @@
 //! none has a value, if a sum, product or function in it has a type that waits for a parameter: `COUNT(DISTINCT a + ?)` is the
 //! number of rows, `SUM(DISTINCT a + ?)` NULL. (Measured with 11.3.2; its source has it in `pt_eval_expr_type`.) With the type of
 //! its value written around it, such a parameter means what a literal means.
+//!
+//! Arithmetic waits for the value, too, but for that of the first row: where the other operand is NULL there, the result
+//! has the type of that operand's column in all rows. 7 + 2.25 is 9 then, in the list of a query, in an aggregate, and in
+//! what is made of it; it is 9.25 if no NULL came first.
 
 use crate::lexer::Lexer;
 use headrace_core::token::{Token, TokenKind};
 use std::ops::Range;
 
 /// Functions with such arguments, and the numbers of these.
-const FUNCTIONS: [(&str, Range<usize>); 14] = [
+const FUNCTIONS: [(&str, Range<usize>); 15] = [
     ("if", 1..3),
     ("decode", 0..usize::MAX),
     ("nullif", 0..2),
@@ -22,6 +26,8 @@ const FUNCTIONS: [(&str, Range<usize>); 14] = [
     ("mod", 0..2),
     ("greatest", 0..usize::MAX),
     ("least", 0..usize::MAX),
+    // Compared as INTs beside an INT, or not at all beside a BIGINT.
+    ("field", 0..usize::MAX),
     ("date_add", 0..1),
     ("adddate", 0..1),
     ("date_sub", 0..1),
@@ -32,6 +38,10 @@ const FUNCTIONS: [(&str, Range<usize>); 14] = [
     ("bit_length", 0..1),
 ];
 
+/// Functions that compare their arguments: a text is one of CHAR there, which a literal is, so that blanks at the end of
+/// what it is compared with do not count.
+const COMPARING: [&str; 3] = ["nullif", "decode", "field"];
+
 /// Aggregates that sort or compare their arguments, if DISTINCT follows.
 const AGGREGATES: [&str; 11] =
     ["count", "sum", "avg", "min", "max", "stddev", "stddev_pop", "stddev_samp", "variance", "var_pop", "var_samp"];
@@ -41,10 +51,12 @@ const AGGREGATES: [&str; 11] =
 enum Frame {
     /// Parentheses whose content is something else: of a query, or of another function.
     Other,
-    /// Parentheses around an operand, which is what they are in.
-    Group { mirrors: bool },
+    /// Parentheses around an operand, which is beside what they are beside.
+    Group { beside: Option<Beside> },
     /// The arguments of a function, of which some are mirrored.
-    Arguments { at: usize, mirrored: Range<usize> },
+    Arguments { at: usize, mirrored: Range<usize>, compares: bool },
+    /// The items of IN, which are several.
+    List,
     /// The argument of an aggregate with DISTINCT, or of GROUP_CONCAT, and of the functions in it.
     Sorted,
     /// The elements of a collection in braces.
@@ -54,45 +66,82 @@ enum Frame {
 }
 
 impl Frame {
-    fn mirrors(&self) -> bool {
+    /// What a parameter is beside that stands there alone, if it is mirrored.
+    fn beside(&self) -> Option<Beside> {
         match self {
-            Self::Other => false,
-            Self::Sorted | Self::Elements => true,
-            Self::Group { mirrors } => *mirrors,
-            Self::Arguments { at, mirrored } => mirrored.contains(at),
-            Self::Case { is_result } => *is_result,
+            Self::Other => None,
+            Self::Sorted | Self::Elements => Some(Beside::Any),
+            Self::List => Some(Beside::List),
+            Self::Group { beside } => *beside,
+            Self::Arguments { at, mirrored, compares } => {
+                mirrored.contains(at).then_some(if *compares { Beside::Compared } else { Beside::Any })
+            }
+            Self::Case { is_result } => is_result.then_some(Beside::Any),
         }
     }
 }
 
-/// The numbers of a statement's placeholders that are such parameters, and their positions in its text.
-pub fn mirrored(sql: &str) -> Vec<(usize, usize)> {
+/// What such a parameter is beside, on which its type depends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Beside {
+    /// Values that it may become one with.
+    Any,
+    /// Values that it is compared with.
+    Compared,
+    /// The other items of IN. There a parameter keeps its type, whatever the items are compared with, and a text that is
+    /// no CHAR equals no shorter text in a CHAR column.
+    List,
+}
+
+/// The place of such a parameter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The number of the placeholder.
+    pub number: usize,
+    /// Its position in the text.
+    pub at: usize,
+    /// What it is beside.
+    pub beside: Beside,
+}
+
+/// The places of a statement's placeholders that are such parameters.
+pub fn mirrored(sql: &str) -> Vec<Place> {
     let (mut found, mut count) = (Vec::new(), 0);
     let mut frames: Vec<Frame> = Vec::new();
-    let mut before: Option<Token<'_>> = None;
-    let mut tokens = Lexer::new(sql).peekable();
-    while let Some(token) = tokens.next() {
+    let mut limit = LimitClause::default();
+    let tokens: Vec<Token<'_>> = Lexer::new(sql).collect();
+    for (at, token) in tokens.iter().enumerate() {
+        let before = at.checked_sub(1).map(|before| &tokens[before]);
         let is = |word: &str, known: &str| word.eq_ignore_ascii_case(known);
+        let in_limit = limit.holds(token);
         match token.kind {
             TokenKind::Placeholder => {
-                if frames.last().is_some_and(Frame::mirrors) {
-                    found.push((count, token.start));
-                }
+                let beside = match !in_limit && is_operand(&tokens, at) {
+                    true => Some(Beside::Any),
+                    false => frames.last().and_then(Frame::beside),
+                };
+                found.extend(beside.map(|beside| Place { number: count, at: token.start, beside }));
                 count += 1;
             }
             TokenKind::Punctuation(b'(') => {
-                let name = before.as_ref().map_or("", Token::word);
-                let next = tokens.peek().map_or("", Token::word);
+                let name = before.map_or("", Token::word);
+                let next = tokens.get(at + 1).map_or("", Token::word);
                 let function = FUNCTIONS.iter().find(|(function, _)| is(name, function));
                 let is_query = is(next, "select") || is(next, "with");
                 let is_distinct = || ["distinct", "distinctrow", "unique"].iter().any(|word| is(next, word));
                 let sorts = is(name, "group_concat") || AGGREGATES.iter().any(|known| is(name, known)) && is_distinct();
                 let around = frames.iter().rev().find(|frame| matches!(frame, Frame::Other | Frame::Sorted));
                 frames.push(match function {
+                    _ if is(name, "in") && !is_query && has_items(&tokens, at) => Frame::List,
                     _ if !is_query && (sorts || around == Some(&Frame::Sorted)) => Frame::Sorted,
-                    Some((_, mirrored)) => Frame::Arguments { at: 0, mirrored: mirrored.clone() },
+                    Some((name, mirrored)) => {
+                        let compares = COMPARING.contains(name);
+                        Frame::Arguments { at: 0, mirrored: mirrored.clone(), compares }
+                    }
                     None if is_query || is_name(name) => Frame::Other,
-                    None => Frame::Group { mirrors: frames.last().is_some_and(Frame::mirrors) },
+                    // The rows of IN keep the types of their values.
+                    None if has_items(&tokens, at) => Frame::Other,
+                    None => Frame::Group { beside: frames.last().and_then(Frame::beside) },
                 });
             }
             TokenKind::Punctuation(b')') => {
@@ -105,7 +154,7 @@ pub fn mirrored(sql: &str) -> Vec<(usize, usize)> {
                     *at += 1;
                 }
             }
-            TokenKind::Word if before.as_ref().is_some_and(|before| before.is_punctuation(b'.')) => {}
+            TokenKind::Word if before.is_some_and(|before| before.is_punctuation(b'.')) => {}
             TokenKind::Word => {
                 let word = token.word();
                 match frames.last_mut() {
@@ -118,9 +167,78 @@ pub fn mirrored(sql: &str) -> Vec<(usize, usize)> {
             }
             _ => {}
         }
-        before = Some(token);
     }
     found
+}
+
+/// Returns true if the placeholder is an operand of arithmetic: itself, or as a whole argument of a function that is one.
+fn is_operand(tokens: &[Token<'_>], at: usize) -> bool {
+    let is = |at: usize, byte| tokens.get(at).is_some_and(|token| token.is_punctuation(byte));
+    let (mut first, mut last) = (at, at);
+    loop {
+        let before = first.wrapping_sub(1);
+        // `->` of JSON begins with the same byte.
+        let is_arrow = is(last + 1, b'-') && is(last + 2, b'>');
+        let is_operator = |at| [b'+', b'-', b'*', b'/'].iter().any(|&operator| is(at, operator));
+        if is_operator(before) || is_operator(last + 1) && !is_arrow {
+            return true;
+        }
+        if !(is(before, b'(') || is(before, b',')) || !(is(last + 1, b')') || is(last + 1, b',')) {
+            return false;
+        }
+        let (Some(open), Some(close)) = (opening(tokens, before), closing(tokens, last + 1)) else { return false };
+        let is_call = open > 0 && tokens[open - 1].kind == TokenKind::Word && is_name(tokens[open - 1].word());
+        (first, last) = (open - usize::from(is_call), close);
+    }
+}
+
+/// Returns true if there are several items in the parentheses that open there.
+fn has_items(tokens: &[Token<'_>], open: usize) -> bool {
+    let mut depth = 0;
+    tokens[open..].iter().find_map(|token| match token.kind {
+        TokenKind::Punctuation(b'(') => {
+            depth += 1;
+            None
+        }
+        TokenKind::Punctuation(b')') => {
+            depth -= 1;
+            (depth == 0).then_some(false)
+        }
+        TokenKind::Punctuation(b',') if depth == 1 => Some(true),
+        _ => None,
+    }) == Some(true)
+}
+
+/// The parenthesis that opens what the token is in, or the token itself if it is one.
+fn opening(tokens: &[Token<'_>], at: usize) -> Option<usize> {
+    let mut depth = 0;
+    (0..=at).rev().find(|&at| match tokens[at].kind {
+        TokenKind::Punctuation(b')') => {
+            depth += 1;
+            false
+        }
+        TokenKind::Punctuation(b'(') if depth > 0 => {
+            depth -= 1;
+            false
+        }
+        kind => kind == TokenKind::Punctuation(b'('),
+    })
+}
+
+/// The parenthesis that closes what the token is in, or the token itself if it is one.
+fn closing(tokens: &[Token<'_>], at: usize) -> Option<usize> {
+    let mut depth = 0;
+    (at..tokens.len()).find(|&at| match tokens[at].kind {
+        TokenKind::Punctuation(b'(') => {
+            depth += 1;
+            false
+        }
+        TokenKind::Punctuation(b')') if depth > 0 => {
+            depth -= 1;
+            false
+        }
+        kind => kind == TokenKind::Punctuation(b')'),
+    })
 }
 
 /// Returns true if a word before parentheses is a name, of a function as a rule, and no operator or part of CASE.
@@ -153,38 +271,52 @@ pub fn with_types(
     Some(out)
 }
 
+/// Where a LIMIT is, or what ORDERBY_NUM() or GROUPBY_NUM() is compared with. The clause has numbers, parameters and
+/// operators ("LIMIT Clause", CUBRID manual), so that anything else ends it.
+#[derive(Default)]
+struct LimitClause {
+    /// How many parentheses are open in it.
+    depth: Option<usize>,
+    /// After ORDERBY_NUM(): the words BETWEEN and AND belong to it.
+    is_compared: bool,
+}
+
+impl LimitClause {
+    /// Returns true if the next token of the statement is in such a clause.
+    fn holds(&mut self, token: &Token<'_>) -> bool {
+        let is_number = token.is("orderby_num") || token.is("groupby_num");
+        if is_number || token.is("limit") {
+            *self = Self { depth: Some(0), is_compared: is_number };
+            return false;
+        }
+        let Some(open) = &mut self.depth else { return false };
+        match token.kind {
+            TokenKind::Punctuation(b'(') => *open += 1,
+            TokenKind::Punctuation(b')') if *open > 0 => *open -= 1,
+            TokenKind::Placeholder | TokenKind::Punctuation(b',' | b'+' | b'-' | b'*' | b'/') => {}
+            TokenKind::Punctuation(b'<' | b'>' | b'=') if self.is_compared => {}
+            TokenKind::Word if self.is_compared && (token.is("between") || token.is("and")) => {}
+            TokenKind::Word if token.is("offset") || token.text.starts_with(|first: char| first.is_ascii_digit()) => {}
+            _ => self.depth = None,
+        }
+        self.depth.is_some()
+    }
+}
+
 /// A statement whose parameters of LIMIT are expressions, which mean the same, and so are those that ORDERBY_NUM() and
 /// GROUPBY_NUM() are compared with; `None` if it has no such parameter.
 ///
 /// 11.3.2 keeps one plan for `LIMIT ?` and for the same statement with a number, whoever executes that, and executes it
 /// with the values of one of them: the other has no rows, or fails with -10024 or -771. It keeps the same one for
-/// `FOR ORDERBY_NUM() <= ?` and `HAVING GROUPBY_NUM() <= ?`, which it makes of a LIMIT. The clause has numbers,
-/// parameters and operators ("LIMIT Clause", CUBRID manual), so that anything else ends it.
+/// `FOR ORDERBY_NUM() <= ?` and `HAVING GROUPBY_NUM() <= ?`, which it makes of a LIMIT.
 pub fn limits_apart(sql: &str) -> Option<String> {
     let (mut out, mut from) = (String::new(), 0);
-    let mut depth = None;
-    // After ORDERBY_NUM(): the words BETWEEN and AND belong to it.
-    let mut is_compared = false;
+    let mut limit = LimitClause::default();
     for token in Lexer::new(sql) {
-        let is_number = token.is("orderby_num") || token.is("groupby_num");
-        if is_number || token.is("limit") {
-            (depth, is_compared) = (Some(0), is_number);
-            continue;
-        }
-        let Some(open) = &mut depth else { continue };
-        match token.kind {
-            TokenKind::Placeholder => {
-                out += &sql[from..token.start];
-                out += "(?+0)";
-                from = token.end();
-            }
-            TokenKind::Punctuation(b'(') => *open += 1,
-            TokenKind::Punctuation(b')') if *open > 0 => *open -= 1,
-            TokenKind::Punctuation(b',' | b'+' | b'-' | b'*' | b'/') => {}
-            TokenKind::Punctuation(b'<' | b'>' | b'=') if is_compared => {}
-            TokenKind::Word if is_compared && (token.is("between") || token.is("and")) => {}
-            TokenKind::Word if token.is("offset") || token.text.starts_with(|first: char| first.is_ascii_digit()) => {}
-            _ => depth = None,
+        if limit.holds(&token) && token.kind == TokenKind::Placeholder {
+            out += &sql[from..token.start];
+            out += "(?+0)";
+            from = token.end();
         }
     }
     (from > 0).then(|| out + &sql[from..])
@@ -228,27 +360,39 @@ mod tests {
         for (sql, expected) in [
             ("select if(a > ?, ?, (?)) from t where a = ?", &[1, 2][..]),
             ("select IF (?, upper(?), ? + 1)", &[2]),
+            (
+                "select a + ?, ? - a, a*?/?, -?, ((?)) * a, a + (b = ?) from t where a > ? limit ? * 10",
+                &[0, 1, 2, 3, 4, 5],
+            ),
+            ("select a * abs(?), coalesce(a, ?) + 1, a / round(nvl(?, 1), ?), (?) from t", &[0, 1, 2, 3]),
+            ("select a || ?, a + f(b = ?), cast(? as int) + 1, a in (?), a + (select ? from t) from t", &[]),
+            ("select ? -> '$.a', b -> ?, ?->'$.b', count(*), ? from t", &[]),
+            ("update t set n = n + ?, m = ? where id = ?", &[0]),
             ("select mod(a, ?), mod(?, b + ?)", &[0, 1, 2]),
             ("select decode(?, 1, ?, ?)", &[0, 1, 2]),
             ("select {?, 1}, nullif(?, '', {fn x(?)}), date_add(?, interval ? day), ?", &[0, 1, 3]),
             ("update t set a = case when b = ? then ? else -(?) end, b = ? where c = ?", &[1, 2]),
             ("select case ? when ? then ? end, ?", &[2]),
             ("select case when a = ? then case b when ? then ? else ? end else (select ? from t) end", &[2, 3]),
-            ("select case when a in (?, ?) then coalesce(?, 1) end", &[]),
+            ("select case when a in (?, ?) then coalesce(?, 1) end", &[0, 1]),
+            ("select a in (?), a in (select ?, ?), (a, b) in ((?, ?), (?, ?)), f in (g(?, 1))", &[]),
             (
                 "select count(distinct a + ?), sum(Distinct abs(nvl(a, ?) * (?))), count(?), max(a + ?) from t",
-                &[0, 1, 2],
+                &[0, 1, 2, 4],
             ),
             (
                 "select group_concat(a + ? order by 1), avg(unique a / ?) + ? from t having count(distinct ?) > ?",
-                &[0, 1, 3],
+                &[0, 1, 2, 3],
             ),
             (
                 "select count(distinct case when a > ? then round(a * ?) end), if(a > ?, sum(distinct ?), ?) from t",
                 &[1, 3, 4],
             ),
-            ("select count(distinct (select max(a + ?) from t where f(?) = ?)), count(distinct if(?, b, ?))", &[3, 4]),
-            ("select count(distinct a) from t where a + ? = count(?) and distinct(?)", &[]),
+            (
+                "select count(distinct (select max(a + ?) from t where f(?) = ?)), count(distinct if(?, b, ?))",
+                &[0, 3, 4],
+            ),
+            ("select count(distinct a) from t where a + ? = count(?) and distinct(?)", &[0]),
             ("insert into t (a, b) values (?, ?)", &[]),
             ("select t.case, ? from t where a.end = ? and x.then = ?", &[]),
             ("select 'case when then ?', \"if\"(?, ?) -- if(1, ?, ?)", &[]),
@@ -256,9 +400,16 @@ mod tests {
             ("select if(1 = 1, ?", &[0]),
             (")) end ) case", &[]),
         ] {
-            let numbers: Vec<usize> = mirrored(sql).into_iter().map(|(number, _)| number).collect();
+            let numbers: Vec<usize> = mirrored(sql).into_iter().map(|place| place.number).collect();
             assert_eq!(numbers, expected, "{sql}");
         }
+    }
+
+    #[test]
+    fn what_a_parameter_is_beside() {
+        let sql = "select nullif(a, ?), greatest(a, ?), decode(a, ?, ? + 1) from t where a in (?, upper(?), 'x')";
+        let beside: Vec<Beside> = mirrored(sql).into_iter().map(|place| place.beside).collect();
+        assert_eq!(beside, [Beside::Compared, Beside::Any, Beside::Compared, Beside::Any, Beside::List]);
     }
 
     #[test]
@@ -295,7 +446,8 @@ mod tests {
     #[test]
     fn types_are_written_around_them() {
         let types = |number: usize| [None, Some("DOUBLE".to_owned()), None][number].clone();
-        let written = |sql, types: fn(usize) -> Option<String>| with_types(sql, &mirrored(sql), types);
+        let places = |sql| mirrored(sql).into_iter().map(|place| (place.number, place.at)).collect::<Vec<_>>();
+        let written = |sql, types: fn(usize) -> Option<String>| with_types(sql, &places(sql), types);
         let typed = written("select if(a = ?, ?, ?) from t", types);
         assert_eq!(typed.as_deref(), Some("select if(a = ?, CAST(? AS DOUBLE), ?) from t"));
         assert_eq!(written("select if(1 = 1, ?, 5), '한'", |_| None), None);

@@ -11,7 +11,7 @@ use crate::lexer;
 use crate::limits;
 use crate::messages::client::{self, Execute};
 use crate::messages::{execute, function, parameter, prepare, savepoint, tran};
-use crate::mirrored;
+use crate::mirrored::{self, Beside};
 use crate::types::cast::Cast;
 use crate::types::encode::{coded, encode_row, is_empty_bytes};
 use headrace_core::{CodeSet, Mismatch, Parameters, Sent, Value, ValueKind, Verb, WriteBuffer, transaction};
@@ -244,16 +244,18 @@ impl<H: CasHandler> Machine<H> {
             return;
         }
         let whole = places.len();
-        places.extend(mirrored::mirrored(&sql));
+        let mirrored = mirrored::mirrored(&sql);
+        places.extend(mirrored.iter().map(|place| (place.number, place.at)));
         if places.is_empty() {
             return;
         }
         let mut types = vec![Cast::Null; places.iter().map(|(number, _)| number + 1).max().unwrap_or(0)];
         let mut add = |handler: &mut H| {
             let params = handler.params(cx);
-            for (number, _) in &places {
-                let own = params.get(*number).map_or(Cast::Other, |value| Cast::of(&value));
-                types[*number] = types[*number].with(own);
+            let whole = places[..whole].iter().map(|(number, _)| (*number, Beside::Any));
+            for (number, beside) in whole.chain(mirrored.iter().map(|place| (place.number, place.beside))) {
+                let own = params.get(number).map_or(Cast::Other, |value| Cast::beside(&value, beside));
+                types[number] = types[number].with(own);
             }
         };
         if !is_batch {

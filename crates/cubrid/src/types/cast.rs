@@ -1,10 +1,17 @@
 //! The types that literals have, for parameters whose type is written into the statement.
 
 use super::encode::plain_decimal;
+use crate::mirrored::Beside;
 use headrace_core::{Value, ValueKind};
 
 /// The digits of a NUMERIC.
 const DIGITS: usize = 38;
+
+/// The longest text that is written as CHAR: what a column of that type has at most, by far.
+const CHARACTERS: usize = 2000;
+
+/// The least literal that is a BIGINT, though it would fit an INTEGER (`TYPEOF`, 11.3.2).
+const LONG: u64 = 2_147_483_647;
 
 /// The type that a value has as a literal, or that several values have in common.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,6 +31,8 @@ pub enum Cast {
     },
     /// DOUBLE.
     Double,
+    /// CHAR with its length in characters, which a text has as a literal.
+    Char(usize),
     /// A type without numbers.
     Named(&'static str),
     /// There is no literal, or no common type.
@@ -34,14 +43,32 @@ impl Cast {
     /// JSON.
     pub const JSON: Self = Self::Named("JSON");
 
+    /// The type to write for a value at such a place.
+    pub fn beside<V: Value>(value: &V, beside: Beside) -> Self {
+        let is_text = value.kind() == ValueKind::Text;
+        match beside {
+            Beside::Compared if is_text => Self::char(value).unwrap_or(Self::of(value)),
+            Beside::List if is_text => Self::char(value).unwrap_or(Self::Other),
+            // Other values have the type there that they are sent with.
+            Beside::List => Self::Other,
+            Beside::Any | Beside::Compared => Self::of(value),
+        }
+    }
+
+    /// CHAR, if the text has characters.
+    fn char<V: Value>(value: &V) -> Option<Self> {
+        let characters = value.with_text(|text| text.iter().filter(|&&byte| byte & 0xc0 != 0x80).count()).ok()?;
+        (1..=CHARACTERS).contains(&characters).then_some(Self::Char(characters))
+    }
+
     /// The type of a literal of the value.
     pub fn of<V: Value>(value: &V) -> Self {
         match value.kind() {
             ValueKind::Null => Self::Null,
             ValueKind::Bool => Self::Integer,
-            ValueKind::Int => match value.int().map(i32::try_from) {
-                Ok(Ok(_)) => Self::Integer,
-                Ok(Err(_)) => Self::Bigint,
+            ValueKind::Int => match value.int() {
+                Ok(number) if number.unsigned_abs() < LONG => Self::Integer,
+                Ok(_) => Self::Bigint,
                 Err(_) => Self::numeric(value),
             },
             ValueKind::Decimal => Self::numeric(value),
@@ -104,6 +131,7 @@ impl Cast {
             Self::Bigint => "BIGINT".into(),
             Self::Numeric { whole, fraction } => format!("NUMERIC({}, {fraction})", (whole + fraction).max(1)),
             Self::Double => "DOUBLE".into(),
+            Self::Char(length) => format!("CHAR({length})"),
             Self::Named(name) => name.into(),
         })
     }
