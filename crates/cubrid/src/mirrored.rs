@@ -70,7 +70,8 @@ impl Frame {
     fn beside(&self) -> Option<Beside> {
         match self {
             Self::Other => None,
-            Self::Sorted | Self::Elements => Some(Beside::Any),
+            Self::Elements => Some(Beside::Any),
+            Self::Sorted => Some(Beside::Compared),
             Self::List => Some(Beside::List),
             Self::Group { beside } => *beside,
             Self::Arguments { at, mirrored, compares } => {
@@ -86,7 +87,9 @@ impl Frame {
 pub enum Beside {
     /// Values that it may become one with.
     Any,
-    /// Values that it is compared with.
+    /// Values that it is reckoned with.
+    Operand,
+    /// Values that it is compared with, or sorted by.
     Compared,
     /// The other items of IN. There a parameter keeps its type, whatever the items are compared with, and a text that is
     /// no CHAR equals no shorter text in a CHAR column.
@@ -109,16 +112,18 @@ pub fn mirrored(sql: &str) -> Vec<Place> {
     let (mut found, mut count) = (Vec::new(), 0);
     let mut frames: Vec<Frame> = Vec::new();
     let mut limit = LimitClause::default();
-    let tokens: Vec<Token<'_>> = Lexer::new(sql).collect();
+    let parentheses = Parentheses::of(sql);
+    let tokens = &parentheses.tokens;
     for (at, token) in tokens.iter().enumerate() {
         let before = at.checked_sub(1).map(|before| &tokens[before]);
         let is = |word: &str, known: &str| word.eq_ignore_ascii_case(known);
         let in_limit = limit.holds(token);
         match token.kind {
             TokenKind::Placeholder => {
-                let beside = match !in_limit && is_operand(&tokens, at) {
-                    true => Some(Beside::Any),
-                    false => frames.last().and_then(Frame::beside),
+                let beside = match frames.last().and_then(Frame::beside) {
+                    compared @ Some(Beside::Compared) if !parentheses.is_reckoned(at, at) => compared,
+                    _ if !in_limit && parentheses.is_operand(at) => Some(Beside::Operand),
+                    beside => beside,
                 };
                 found.extend(beside.map(|beside| Place { number: count, at: token.start, beside }));
                 count += 1;
@@ -132,7 +137,7 @@ pub fn mirrored(sql: &str) -> Vec<Place> {
                 let sorts = is(name, "group_concat") || AGGREGATES.iter().any(|known| is(name, known)) && is_distinct();
                 let around = frames.iter().rev().find(|frame| matches!(frame, Frame::Other | Frame::Sorted));
                 frames.push(match function {
-                    _ if is(name, "in") && !is_query && has_items(&tokens, at) => Frame::List,
+                    _ if is(name, "in") && !is_query && parentheses.has_items[at] => Frame::List,
                     _ if !is_query && (sorts || around == Some(&Frame::Sorted)) => Frame::Sorted,
                     Some((name, mirrored)) => {
                         let compares = COMPARING.contains(name);
@@ -140,7 +145,7 @@ pub fn mirrored(sql: &str) -> Vec<Place> {
                     }
                     None if is_query || is_name(name) => Frame::Other,
                     // The rows of IN keep the types of their values.
-                    None if has_items(&tokens, at) => Frame::Other,
+                    None if parentheses.has_items[at] => Frame::Other,
                     None => Frame::Group { beside: frames.last().and_then(Frame::beside) },
                 });
             }
@@ -171,74 +176,75 @@ pub fn mirrored(sql: &str) -> Vec<Place> {
     found
 }
 
-/// Returns true if the placeholder is an operand of arithmetic: itself, or as a whole argument of a function that is one.
-fn is_operand(tokens: &[Token<'_>], at: usize) -> bool {
-    let is = |at: usize, byte| tokens.get(at).is_some_and(|token| token.is_punctuation(byte));
-    let (mut first, mut last) = (at, at);
-    loop {
-        let before = first.wrapping_sub(1);
-        // `->` of JSON begins with the same byte.
-        let is_arrow = is(last + 1, b'-') && is(last + 2, b'>');
-        let is_operator = |at| [b'+', b'-', b'*', b'/'].iter().any(|&operator| is(at, operator));
-        if is_operator(before) || is_operator(last + 1) && !is_arrow {
-            return true;
+/// The tokens of a statement and their parentheses, which are looked at once: a statement may have thousands of rows.
+struct Parentheses<'a> {
+    tokens: Vec<Token<'a>>,
+    /// What the token of this number is in, or begins: the number of the parenthesis that opens it.
+    opening: Vec<Option<usize>>,
+    /// The number of the parenthesis that closes what the one of this number opens.
+    closing: Vec<Option<usize>>,
+    /// Whether the parenthesis of this number has several items behind it.
+    has_items: Vec<bool>,
+}
+
+impl<'a> Parentheses<'a> {
+    fn of(sql: &'a str) -> Self {
+        let tokens: Vec<Token<'a>> = Lexer::new(sql).collect();
+        let (mut opening, mut closing) = (vec![None; tokens.len()], vec![None; tokens.len()]);
+        let mut has_items = vec![false; tokens.len()];
+        let mut open: Vec<usize> = Vec::new();
+        for (at, token) in tokens.iter().enumerate() {
+            if token.is_punctuation(b'(') {
+                open.push(at);
+            }
+            let around = open.last().copied();
+            opening[at] = around;
+            match (token.kind, around) {
+                (TokenKind::Punctuation(b','), Some(around)) => has_items[around] = true,
+                (TokenKind::Punctuation(b')'), Some(around)) => {
+                    closing[around] = Some(at);
+                    open.pop();
+                }
+                _ => {}
+            }
         }
-        if !(is(before, b'(') || is(before, b',')) || !(is(last + 1, b')') || is(last + 1, b',')) {
-            return false;
-        }
-        let (Some(open), Some(close)) = (opening(tokens, before), closing(tokens, last + 1)) else { return false };
-        let is_call = open > 0 && tokens[open - 1].kind == TokenKind::Word && is_name(tokens[open - 1].word());
-        (first, last) = (open - usize::from(is_call), close);
+        Self { tokens, opening, closing, has_items }
     }
-}
 
-/// Returns true if there are several items in the parentheses that open there.
-fn has_items(tokens: &[Token<'_>], open: usize) -> bool {
-    let mut depth = 0;
-    tokens[open..].iter().find_map(|token| match token.kind {
-        TokenKind::Punctuation(b'(') => {
-            depth += 1;
-            None
-        }
-        TokenKind::Punctuation(b')') => {
-            depth -= 1;
-            (depth == 0).then_some(false)
-        }
-        TokenKind::Punctuation(b',') if depth == 1 => Some(true),
-        _ => None,
-    }) == Some(true)
-}
+    fn is(&self, at: usize, byte: u8) -> bool {
+        self.tokens.get(at).is_some_and(|token| token.is_punctuation(byte))
+    }
 
-/// The parenthesis that opens what the token is in, or the token itself if it is one.
-fn opening(tokens: &[Token<'_>], at: usize) -> Option<usize> {
-    let mut depth = 0;
-    (0..=at).rev().find(|&at| match tokens[at].kind {
-        TokenKind::Punctuation(b')') => {
-            depth += 1;
-            false
-        }
-        TokenKind::Punctuation(b'(') if depth > 0 => {
-            depth -= 1;
-            false
-        }
-        kind => kind == TokenKind::Punctuation(b'('),
-    })
-}
+    /// Returns true if there is an operator of arithmetic before the first or after the last of these tokens.
+    fn is_reckoned(&self, first: usize, last: usize) -> bool {
+        let is_operator = |at| [b'+', b'-', b'*', b'/'].iter().any(|&operator| self.is(at, operator));
+        // `->` of JSON begins with the same byte.
+        let is_arrow = self.is(last + 1, b'-') && self.is(last + 2, b'>');
+        is_operator(first.wrapping_sub(1)) || is_operator(last + 1) && !is_arrow
+    }
 
-/// The parenthesis that closes what the token is in, or the token itself if it is one.
-fn closing(tokens: &[Token<'_>], at: usize) -> Option<usize> {
-    let mut depth = 0;
-    (at..tokens.len()).find(|&at| match tokens[at].kind {
-        TokenKind::Punctuation(b'(') => {
-            depth += 1;
-            false
+    /// Returns true if the placeholder is an operand of arithmetic: itself, or as a whole argument of a function that is
+    /// one.
+    fn is_operand(&self, at: usize) -> bool {
+        let (mut first, mut last) = (at, at);
+        loop {
+            let before = first.wrapping_sub(1);
+            if self.is_reckoned(first, last) {
+                return true;
+            }
+            let begins = self.is(before, b'(') || self.is(before, b',');
+            if !begins || !(self.is(last + 1, b')') || self.is(last + 1, b',')) {
+                return false;
+            }
+            let Some(open) = self.opening[before] else { return false };
+            let Some(close) = self.closing[open] else { return false };
+            let is_call = open > 0 && {
+                let name = &self.tokens[open - 1];
+                name.kind == TokenKind::Word && is_name(name.word())
+            };
+            (first, last) = (open - usize::from(is_call), close);
         }
-        TokenKind::Punctuation(b')') if depth > 0 => {
-            depth -= 1;
-            false
-        }
-        kind => kind == TokenKind::Punctuation(b')'),
-    })
+    }
 }
 
 /// Returns true if a word before parentheses is a name, of a function as a rule, and no operator or part of CASE.
@@ -277,8 +283,10 @@ pub fn with_types(
 struct LimitClause {
     /// How many parentheses are open in it.
     depth: Option<usize>,
-    /// After ORDERBY_NUM(): the words BETWEEN and AND belong to it.
+    /// After ORDERBY_NUM(): the word BETWEEN belongs to it.
     is_compared: bool,
+    /// After BETWEEN: so does the next AND.
+    is_between: bool,
 }
 
 impl LimitClause {
@@ -286,16 +294,18 @@ impl LimitClause {
     fn holds(&mut self, token: &Token<'_>) -> bool {
         let is_number = token.is("orderby_num") || token.is("groupby_num");
         if is_number || token.is("limit") {
-            *self = Self { depth: Some(0), is_compared: is_number };
+            *self = Self { depth: Some(0), is_compared: is_number, is_between: false };
             return false;
         }
         let Some(open) = &mut self.depth else { return false };
         match token.kind {
             TokenKind::Punctuation(b'(') => *open += 1,
             TokenKind::Punctuation(b')') if *open > 0 => *open -= 1,
+            TokenKind::Punctuation(b',') if self.is_compared && *open == 0 => self.depth = None,
             TokenKind::Placeholder | TokenKind::Punctuation(b',' | b'+' | b'-' | b'*' | b'/') => {}
             TokenKind::Punctuation(b'<' | b'>' | b'=') if self.is_compared => {}
-            TokenKind::Word if self.is_compared && (token.is("between") || token.is("and")) => {}
+            TokenKind::Word if self.is_compared && token.is("between") => self.is_between = true,
+            TokenKind::Word if self.is_between && token.is("and") => self.is_between = false,
             TokenKind::Word if token.is("offset") || token.text.starts_with(|first: char| first.is_ascii_digit()) => {}
             _ => self.depth = None,
         }
@@ -406,10 +416,20 @@ mod tests {
     }
 
     #[test]
+    fn thousands_of_rows_are_looked_at_once() {
+        let sql = format!("insert into t values {}", vec!["(?, (?), ? + 1)"; 20_000].join(", "));
+        assert_eq!(mirrored(&sql).len(), 20_000);
+    }
+
+    #[test]
     fn what_a_parameter_is_beside() {
         let sql = "select nullif(a, ?), greatest(a, ?), decode(a, ?, ? + 1) from t where a in (?, upper(?), 'x')";
         let beside: Vec<Beside> = mirrored(sql).into_iter().map(|place| place.beside).collect();
-        assert_eq!(beside, [Beside::Compared, Beside::Any, Beside::Compared, Beside::Any, Beside::List]);
+        assert_eq!(beside, [Beside::Compared, Beside::Any, Beside::Compared, Beside::Operand, Beside::List]);
+        let sql = "select sum(decode(a, ?, 1, 0) * ?), count(distinct if(a = ?, ?, a in (?, ?))) from t";
+        let beside: Vec<Beside> = mirrored(sql).into_iter().map(|place| place.beside).collect();
+        let within = [Beside::Compared, Beside::Compared, Beside::List, Beside::List];
+        assert_eq!(beside, [&[Beside::Compared, Beside::Operand][..], &within].concat());
     }
 
     #[test]
@@ -438,6 +458,11 @@ mod tests {
                 Some("select a from t group by a having groupby_num()<(?+0) and max(b) > ?"),
             ),
             ("select a from t where rownum <= ? order by orderby_num(), f(?)", None),
+            ("select orderby_num(), ?, groupby_num() = 1 and ? from t", None),
+            (
+                "select a from t having groupby_num() between ? and ? and ? = a",
+                Some("select a from t having groupby_num() between (?+0) and (?+0) and ? = a"),
+            ),
         ] {
             assert_eq!(limits_apart(sql).as_deref(), expected, "{sql}");
         }

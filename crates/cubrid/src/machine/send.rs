@@ -255,7 +255,10 @@ impl<H: CasHandler> Machine<H> {
             let whole = places[..whole].iter().map(|(number, _)| (*number, Beside::Any));
             for (number, beside) in whole.chain(mirrored.iter().map(|place| (place.number, place.beside))) {
                 let own = params.get(number).map_or(Cast::Other, |value| Cast::beside(&value, beside));
-                types[number] = types[number].with(own);
+                types[number] = match beside {
+                    Beside::Operand => types[number].with_operand(own),
+                    _ => types[number].with(own),
+                };
             }
         };
         if !is_batch {

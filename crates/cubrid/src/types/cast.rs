@@ -42,6 +42,8 @@ pub enum Cast {
 impl Cast {
     /// JSON.
     pub const JSON: Self = Self::Named("JSON");
+    /// VARCHAR.
+    const VARCHAR: Self = Self::Named("VARCHAR");
 
     /// The type to write for a value at such a place.
     pub fn beside<V: Value>(value: &V, beside: Beside) -> Self {
@@ -51,7 +53,7 @@ impl Cast {
             Beside::List if is_text => Self::char(value).unwrap_or(Self::Other),
             // Other values have the type there that they are sent with.
             Beside::List => Self::Other,
-            Beside::Any | Beside::Compared => Self::of(value),
+            Beside::Any | Beside::Operand | Beside::Compared => Self::of(value),
         }
     }
 
@@ -73,7 +75,7 @@ impl Cast {
             },
             ValueKind::Decimal => Self::numeric(value),
             ValueKind::Float => Self::Double,
-            ValueKind::Text | ValueKind::Uuid | ValueKind::Inet | ValueKind::Cidr => Self::Named("VARCHAR"),
+            ValueKind::Text | ValueKind::Uuid | ValueKind::Inet | ValueKind::Cidr => Self::VARCHAR,
             ValueKind::Bytes => Self::Named("BIT VARYING"),
             ValueKind::Date => Self::Named("DATE"),
             ValueKind::Time => Self::Named("TIME"),
@@ -112,6 +114,7 @@ impl Cast {
             (Self::Null, cast) | (cast, Self::Null) => cast,
             (left, right) if left == right => left,
             (Self::Integer, Self::Bigint) | (Self::Bigint, Self::Integer) => Self::Bigint,
+            (Self::Char(_), Self::Char(_) | Self::VARCHAR) | (Self::VARCHAR, Self::Char(_)) => Self::VARCHAR,
             (Self::Double, cast) | (cast, Self::Double) if numeric(cast).is_some() => Self::Double,
             (left, right) => match (numeric(left), numeric(right)) {
                 (Some(left), Some(right)) => {
@@ -120,6 +123,16 @@ impl Cast {
                 }
                 _ => Self::Other,
             },
+        }
+    }
+
+    /// The type that takes the values of both as operands, none of which may lose digits: `Other` if there is none.
+    #[must_use]
+    pub fn with_operand(self, other: Self) -> Self {
+        let is_exact = |cast| matches!(cast, Self::Bigint | Self::Numeric { .. });
+        match self.with(other) {
+            Self::Double if is_exact(self) || is_exact(other) => Self::Other,
+            cast => cast,
         }
     }
 
@@ -156,9 +169,31 @@ mod tests {
             (date, Cast::Integer, None),
             (date, Cast::Other, None),
             (Cast::Null, Cast::Null, None),
+            (Cast::Char(2), Cast::Char(2), Some("CHAR(2)")),
+            (Cast::Char(2), Cast::Char(3), Some("VARCHAR")),
+            (Cast::Char(2), Cast::VARCHAR, Some("VARCHAR")),
+            (Cast::Char(2), Cast::Other, None),
         ] {
             assert_eq!(left.with(right).name().as_deref(), expected);
             assert_eq!(right.with(left).name().as_deref(), expected);
+        }
+    }
+
+    #[test]
+    fn operands_lose_no_digits() {
+        let money = Cast::Numeric { whole: 5, fraction: 2 };
+        for (left, right, expected) in [
+            (Cast::Integer, Cast::Double, Some("DOUBLE")),
+            (Cast::Double, Cast::Double, Some("DOUBLE")),
+            (Cast::Integer, money, Some("NUMERIC(12, 2)")),
+            (Cast::Bigint, Cast::Double, None),
+            (money, Cast::Double, None),
+            (money, Cast::Numeric { whole: 1, fraction: 34 }, None),
+            (Cast::Other, Cast::Double, None),
+            (Cast::Null, Cast::Bigint, Some("BIGINT")),
+        ] {
+            assert_eq!(left.with_operand(right).name().as_deref(), expected);
+            assert_eq!(right.with_operand(left).name().as_deref(), expected);
         }
     }
 }
