@@ -7,6 +7,7 @@ import decimal
 import enum
 from typing import Any
 
+import numpy as np
 import pytest
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql as pg
@@ -171,7 +172,14 @@ TEXTS: list[tuple[str, dict[str, Any], Any]] = [
     ("select 2 * :a", {"a": 1.5}, 3.0),
     ("select jsonb_build_object('k', :a)", {"a": 5}, {"k": 5}),
     ("select date '2024-01-01' + :a", {"a": 3}, datetime.date(2024, 1, 4)),
-    ("select array_length(:a, 1)", {"a": [1, 2]}, 2),
+    ("select array_length(:a, 1)", {"a": [datetime.date(2024, 1, 1), None]}, 2),
+    ("select :a + jsonb_array_length(:b)", {"a": 1, "b": [1, 2]}, 3),
+    ('select jsonb \'{"a": 1, "b": 2}\' @> :a and :b', {"a": {"a": 1}, "b": True}, True),
+    ("select array[1, 70000] @> :a and :b", {"a": [1], "b": True}, True),
+    ("select array[1, 70000] @> :a and :b", {"a": np.array([1]), "b": True}, True),
+    ("select array[0.5, 1]::real[] @> :a and :b", {"a": [0.5], "b": True}, True),
+    ("select array[0.5, 1]::real[] @> :a", {"a": [0.5]}, True),
+    ("select jsonb '{\"a\": 1}' @> :a", {"a": {"a": 1}}, True),
     ("select cast(:a as date)", {"a": "2024-01-01"}, datetime.date(2024, 1, 1)),
     ("select cast(:a as int)", {"a": None}, None),
     ("select id from items where id = :a and name = :b", {"a": 1, "b": "one"}, 1),
@@ -206,3 +214,45 @@ def test_rows_for_a_text_have_the_types_of_their_values(postgres: Engines) -> No
         return connection.execute(sa.text("select id, cast(n as text) from rated order by id")).all()
 
     assert postgres.connected(work) == [(3, "1.50"), (4, None), (15, "1"), (40, "2.5")]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "select :a, ':b'",
+        "select :a where 'x' like '%:b%'",
+        "select :a -- :b",
+        'select :a, ":b" from (select 1 as "$2") t',
+    ],
+)
+def test_a_parameter_within_quotes_is_an_error(postgres: Engines, text: str) -> None:
+    for rows in ({"a": 1, "b": "x"}, [{"a": 1, "b": "x"}] * 2):
+        with pytest.raises(sa.exc.DBAPIError):
+            postgres.connected(lambda connection, rows=rows: connection.execute(sa.text(text), rows))  # type: ignore[misc]
+
+
+def test_parameters_of_columns_have_their_types_beside_others(postgres: Engines) -> None:
+    exact = sa.Table(
+        "exact", sa.MetaData(), sa.Column("n", sa.Integer), sa.Column("price", sa.Numeric), sa.Column("name", sa.Text),
+        sa.Column("day", sa.Date), prefixes=["TEMPORARY"],
+    )  # fmt: skip
+    price, day = 0.12345678901234568, datetime.date(2024, 1, 1)
+
+    def work(connection: sa.Connection) -> Any:
+        exact.create(connection)
+        insert = exact.insert().values(price=price, name=sa.func.lower(Mood.SAD), day=day)
+        connection.execute(insert.values(n=1))
+        with pytest.raises(sa.exc.DBAPIError), connection.begin_nested():
+            connection.execute(insert.values(n=1.5))
+        connection.execute(
+            exact.insert().values(name=sa.func.lower(sa.bindparam("m"))),
+            [{"n": n, "price": price, "m": Mood.SAD} for n in (2, 3)],
+        )
+        typed = sa.text("select :p, :d").bindparams(sa.bindparam("p", type_=sa.Numeric))
+        found = connection.execute(typed, {"p": price, "d": day}).one()
+        return connection.execute(sa.select(exact).order_by(exact.c.n)).all(), found
+
+    rows, found = postgres.connected(work)
+    number = decimal.Decimal(repr(price))
+    assert rows == [(1, number, "sad", day), (2, number, "sad", None), (3, number, "sad", None)]
+    assert found == (number, day)

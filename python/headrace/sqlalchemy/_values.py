@@ -12,6 +12,13 @@ def is_aware(value: Any) -> bool:
     return isinstance(value, (datetime.datetime, datetime.time)) and value.tzinfo is not None
 
 
+def is_time(value: Any) -> bool:
+    """True for dates and times, NumPy's too, and lists of them."""
+    if isinstance(value, list):
+        return any(map(is_time, value))
+    return isinstance(value, (datetime.date, datetime.time)) or type(value).__name__ == "datetime64"
+
+
 def day(value: Any) -> Any:
     """The day of a datetime: a type that is a date means that, and the driver would refuse the time of day."""
     # pandas' NaT is a datetime that is no time, and not itself.

@@ -50,8 +50,8 @@ from . import _asyncio
 from ._engines import Engines, StreamsReads, unwrapped
 from ._scripts import execute
 from ._two_phase import TwoPhase, TwoPhaseConnection
-from ._valued import valued_row, valued_text
-from ._values import day, is_aware, some_of_text
+from ._valued import is_compound, valued_row, valued_text
+from ._values import day, is_aware, is_time, some_of_text
 
 logger = logging.getLogger("sqlalchemy.dialects.postgresql")
 
@@ -145,14 +145,17 @@ class _Timed:
 
 class _Null(sqltypes.NullType):
     """No column is known, as in a text: the values have the types of their own, as psycopg sends them. The server could
-    tell none in ``SELECT :a + :b``, and takes numbers for texts in ``greatest(:a, :b)``. Members of an enumeration are
-    their names, which SQLAlchemy's ``Enum`` stores."""
+    tell none in ``SELECT :a + :b``, and takes numbers for texts in ``greatest(:a, :b)``; it does choose those of
+    mappings and lists. Members of an enumeration are their names, which SQLAlchemy's ``Enum`` stores."""
 
     def bind_processor(self, dialect: Any) -> Callable[[Any], Any]:
         def process(value: Any) -> Any:
             if value is None or type(value) is str:
                 return value
-            _processed.of_no_column = True
+            if is_time(value):
+                _processed.other_time = True
+            if not is_compound(value):
+                _processed.of_no_column = True
             return _named(value)
 
         return process
@@ -370,15 +373,22 @@ class _ExecutionContext(StreamsReads, PGExecutionContext):
     types_times = False
     """A date or time of the parameters is not of its column's type."""
     types_values = False
-    """A parameter has no column whose type is known."""
+    """The parameters have the types of their values: no column is known of any of them."""
 
     @classmethod
     def _init_compiled(cls, *args: Any, **keywords: Any) -> Any:
         # Nothing waits between the processors of the parameters, which are called in here, and the end.
         _processed.other_time = _processed.of_no_column = False
         self: Any = super()._init_compiled(*args, **keywords)
-        self.types_times, self.types_values = _processed.other_time, _processed.of_no_column
+        self.types_times = _processed.other_time
+        # By its value a float would be rounded for a NUMERIC, and one with a fraction stored as an INTEGER.
+        self.types_values = _processed.of_no_column and self._knows_no_column()
         return self
+
+    def _knows_no_column(self) -> bool:
+        compiled: Any = self.compiled
+        kinds = (bind.type._unwrapped_dialect_impl(self.dialect) for bind in compiled.binds.values())
+        return all(isinstance(kind, _Null) for kind in kinds)
 
     def pre_exec(self) -> None:
         self.dialect.schemas.forget_before(self._dbapi_connection.driver_connection)
@@ -391,13 +401,6 @@ class _ExecutionContext(StreamsReads, PGExecutionContext):
         connection = self._dbapi_connection
         # Where every statement is a transaction of its own only a cursor WITH HOLD lives longer than its DECLARE.
         return connection.cursor(f"headrace_{next(_cursor_numbers)}", withhold=connection.autocommit)
-
-
-def _is_time(value: Any) -> bool:
-    """True for dates and times, NumPy's too, and lists of them."""
-    if isinstance(value, list):
-        return any(map(_is_time, value))
-    return isinstance(value, (datetime.date, datetime.time)) or type(value).__name__ == "datetime64"
 
 
 def _named(value: Any) -> Any:
@@ -421,7 +424,14 @@ def _text(value: Any) -> Any:
 def _types_times(context: Any, rows: Sequence[Any]) -> bool:
     """True if the dates and times of these rows have the types of their values: one of them is not of its column's
     type, or the statement is a text, of which no column is known."""
-    return (context is not None and context.types_times) or some_of_text(context, rows, _is_time)
+    return (context is not None and context.types_times) or some_of_text(context, rows, is_time)
+
+
+def _valued(context: Any, statement: str, parameters: Any) -> str | None:
+    """The statement whose parameters have the types of their values, if they are to have them."""
+    if context is None or not context.types_values:
+        return None
+    return valued_text(statement, len(parameters))
 
 
 def _log_notice(notice: Notice) -> None:
@@ -530,15 +540,15 @@ class PGDialect_headrace(TwoPhase, Engines, PGDialect):
 
     def do_execute(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
         if isinstance(parameters, tuple):
-            if context is not None and context.types_values:
-                statement, parameters = valued_text(statement), valued_row(parameters)
+            if text := _valued(context, statement, parameters):
+                statement, parameters = text, valued_row(parameters)
             elif _types_times(context, (parameters,)):
                 parameters = TimedRow(parameters)
         execute(cursor, statement, parameters, headrace.Cursor)
 
     def do_executemany(self, cursor: Any, statement: str, parameters: Any, context: Any = None) -> None:
-        if context is not None and context.types_values:
-            statement, parameters = valued_text(statement), list(map(valued_row, parameters))
+        if text := _valued(context, statement, parameters[0]):
+            statement, parameters = text, list(map(valued_row, parameters))
         elif _types_times(context, parameters):
             parameters = TimedRows(parameters)
         cursor.executemany(statement, parameters)
