@@ -256,3 +256,31 @@ def test_parameters_of_columns_have_their_types_beside_others(postgres: Engines)
     number = decimal.Decimal(repr(price))
     assert rows == [(1, number, "sad", day), (2, number, "sad", None), (3, number, "sad", None)]
     assert found == (number, day)
+
+
+def test_a_default_that_executes_a_statement_leaves_the_types_of_the_row(postgres: Engines) -> None:
+    at = datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc)
+
+    def default(context: Any) -> Any:
+        return context.connection.scalar(sa.select(sa.literal(7)).where(sa.literal(at, sa.DateTime()).is_not(None)))
+
+    made = sa.Table(
+        "made",
+        sa.MetaData(),
+        sa.Column("n", sa.Integer, default=default),
+        sa.Column("m", sa.Integer),
+        prefixes=["TEMPORARY"],
+    )
+    seen: list[tuple[str, bool, bool]] = []
+
+    def note(connection: Any, cursor: Any, statement: str, parameters: Any, context: Any, many: bool) -> None:
+        seen.append((statement.split()[0], context.types_times, context.types_values))
+
+    def work(connection: sa.Connection) -> Any:
+        made.create(connection)
+        sa.event.listen(connection, "before_cursor_execute", note)
+        connection.execute(made.insert(), {"m": 1})
+        return connection.execute(sa.select(made)).all()
+
+    assert postgres.connected(work) == [(7, 1)]
+    assert seen == [("SELECT", True, False), ("INSERT", False, False), ("SELECT", False, False)]

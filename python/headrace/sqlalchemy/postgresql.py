@@ -377,12 +377,17 @@ class _ExecutionContext(StreamsReads, PGExecutionContext):
 
     @classmethod
     def _init_compiled(cls, *args: Any, **keywords: Any) -> Any:
-        # Nothing waits between the processors of the parameters, which are called in here, and the end.
+        # The default of a column may be a statement, which is executed in here and has parameters of its own. Nothing
+        # waits between the processors of the parameters, which are called after that, and the end.
+        before = _processed.other_time, _processed.of_no_column
         _processed.other_time = _processed.of_no_column = False
-        self: Any = super()._init_compiled(*args, **keywords)
-        self.types_times = _processed.other_time
-        # By its value a float would be rounded for a NUMERIC, and one with a fraction stored as an INTEGER.
-        self.types_values = _processed.of_no_column and self._knows_no_column()
+        try:
+            self: Any = super()._init_compiled(*args, **keywords)
+            self.types_times = _processed.other_time
+            # By its value a float would be rounded for a NUMERIC, and one with a fraction stored as an INTEGER.
+            self.types_values = _processed.of_no_column and self._knows_no_column()
+        finally:
+            _processed.other_time, _processed.of_no_column = before
         return self
 
     def _knows_no_column(self) -> bool:
