@@ -31,6 +31,15 @@ class Small(models.Model):
         app_label = "values"
 
 
+class Kind(models.Model):
+    """Has a key of text."""
+
+    id = models.CharField(max_length=100, primary_key=True)
+
+    class Meta:
+        app_label = "values"
+
+
 class Run(models.Model):
     """Has two times of each kind, and a document."""
 
@@ -45,6 +54,9 @@ class Run(models.Model):
     document = models.JSONField(null=True)
     name = models.CharField(max_length=20, null=True)
     price = models.DecimalField(max_digits=8, decimal_places=2, null=True)
+    file = models.FileField(max_length=120, null=True)
+    path = models.FilePathField(max_length=120, null=True)
+    kind = models.ForeignKey(Kind, models.CASCADE, null=True)
 
     class Meta:
         app_label = "values"
@@ -92,6 +104,7 @@ def texts() -> None:
     pairs = {"empty": Concat("name", "name"), "some": Concat(Value("<"), "name", Value(">"))}
     pairs["counted"] = Concat(Value("no. "), "number", Value("!"), output_field=models.CharField())
     assert Run.objects.values(**pairs).get() == {"empty": "", "some": "<>", "counted": "no. -1!"}
+    long_texts()
     if INFORMIX:
         return
     for pattern in (
@@ -102,6 +115,19 @@ def texts() -> None:
     ):
         assert Run.objects.filter(**pattern).count() == 1, pattern
     assert Run.objects.filter(first__startswith="2023").count() == 0
+
+
+def long_texts() -> None:
+    """Texts of all kinds of fields keep their length in a longer text."""
+    text = "x" * 90
+    Run.objects.update(file=text, path=text, kind=Kind.objects.create(id=text), document={"a": text})
+    for field in ("file", "path", "kind", "kind_id", "document"):
+        pair = Concat(Value("<"), field, Value(">"), output_field=models.TextField())
+        found = Run.objects.annotate(pair=pair).values_list("pair", flat=True).get()
+        assert (found[0], found[-1]) == ("<", ">"), (field, found)
+        inside = json.loads(found[1:-1])["a"] if field == "document" else found[1:-1]
+        assert inside == text, (field, found)
+    Run.objects.update(kind=None, document=DOCUMENT)
 
 
 def averages() -> None:
@@ -144,6 +170,7 @@ def main() -> None:
     assert not [one for one in checks.run_checks(databases=["default"]) if one.level >= checks.ERROR]
     with connection.schema_editor() as editor:
         editor.create_model(Small)
+        editor.create_model(Kind)
         editor.create_model(Run)
     try:
         small = Small.objects.create()
@@ -169,6 +196,7 @@ def main() -> None:
     finally:
         with connection.schema_editor() as editor:
             editor.delete_model(Run)
+            editor.delete_model(Kind)
             editor.delete_model(Small)
     print("ok")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from django.db.models import CharField, TextField
+from django.db.models import CharField, ForeignKey, JSONField, TextField
 from django.db.models.functions import Cast
 
 LONGEST_NUMBER = 60
@@ -26,15 +26,24 @@ def written(vendor: str, by: Mapping[Any, Callable[..., Any]]) -> None:
         setattr(expression, f"as_{vendor}", function)
 
 
+_TEXTS = frozenset({"CharField", "FileField", "FilePathField", "SlugField", "TextField"})
+"""Fields whose columns are text, by what Django calls them inside."""
+
+
+def _as_text(part: Any) -> Any:
+    """A part of a longer text, which has to be text itself: a cast to a text of some length cuts a longer one off."""
+    field = part.output_field
+    while isinstance(field, ForeignKey):
+        field = field.target_field
+    if isinstance(field, (CharField, TextField)) or field.get_internal_type() in _TEXTS:
+        return part
+    if isinstance(field, JSONField):
+        return Cast(part, TextField())
+    return Cast(part, CharField(max_length=max(LONGEST_NUMBER, getattr(field, "max_length", None) or 0)))
+
+
 def concatenated(self: Any, compiler: Any, connection: Any) -> tuple[str, Any]:
     """Two values as one text, of which one that is NULL has nothing: ``||`` makes NULL of it."""
     pair = self.copy()
-    texts = (CharField, TextField)
-    parts = self.get_source_expressions()
-    pair.set_source_expressions(
-        [
-            part if isinstance(part.output_field, texts) else Cast(part, CharField(max_length=LONGEST_NUMBER))
-            for part in parts
-        ]
-    )
+    pair.set_source_expressions([_as_text(part) for part in self.get_source_expressions()])
     return pair.pipes_concat_sql(compiler, connection)  # type: ignore[no-any-return]
