@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import re
+import time
 from collections.abc import Awaitable, Callable
 from typing import Any
 
@@ -15,6 +17,8 @@ from headrace.aio import AsyncConnectionPool
 from headrace.rows import dict_row
 from headrace.testing import InformixServer
 from headrace.types import TransactionStatus
+
+from .relay import Recorder
 
 # Each step of the loop at first, then further and further apart: a batch spins for long while the server works.
 STEPS = sorted({*range(40), *(int(40 * 1.1**n) for n in range(60))})
@@ -204,3 +208,18 @@ async def test_cancelled_while_connecting(ifx: InformixServer) -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
+
+
+async def test_a_cursor_ends_whatever_the_task_does_next(ifx: InformixServer, recorder: Recorder, table: str) -> None:
+    """A DROP TABLE of another session waits for it."""
+    close = re.compile(rb"\x00\x04..\x00\x0a", re.DOTALL)
+    async with await connect(ifx, port=recorder.port, autocommit=True) as conn:
+        await conn.execute(f"create table {table} (a int)")
+        for _ in range(3):
+            recorder.clear()
+            assert await conn.fetch(f"select a from {table}") == []
+            # The loop has no turn meanwhile.
+            until = time.monotonic() + 20
+            while not close.search(recorder.sent) and time.monotonic() < until:
+                time.sleep(0.01)
+            assert close.search(recorder.sent)

@@ -100,14 +100,6 @@ pub fn take_wake_up(future: &Bound<'_, PyAny>) -> PyResult<bool> {
     Ok(is_taken)
 }
 
-/// Returns true if exactly one wake-up is due at the end of this thread's read.
-pub fn is_one_due() -> bool {
-    let completed = COMPLETED.replace(Completed::Several);
-    let is_one = matches!(completed, Completed::One(_));
-    COMPLETED.set(completed);
-    is_one
-}
-
 static FUTURE: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 static TASK: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
 

@@ -4,7 +4,6 @@ use super::{Io, StateGuard, Wire, WireState, straight};
 use crate::ffi;
 use crate::limits;
 use crate::resume::{self, WakeUp};
-use headrace_connection::Connection;
 use headrace_core::{Fatal, FatalKind, NextStep};
 use pyo3::exceptions::PyBufferError;
 use pyo3::prelude::*;
@@ -169,22 +168,8 @@ struct Read {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Received {
     Whole,
-    /// The same, and something is left to be written: see [`may_write_later`].
-    Unwritten,
     /// It has filled its place: the loop may read on within this turn.
     Full,
-}
-
-/// Returns true if what is to be written can wait until the task has gone on that this read has answered: no request
-/// waits for it. It is the end of a cursor as a rule, and what the task requests next is sent with it, in one write.
-/// A blocking connection sends it with the next request, too.
-fn may_write_later(state: &WireState) -> bool {
-    let Connection { machine, buffers, .. } = &state.connection;
-    resume::is_one_due()
-        && !buffers.write_buffer.is_empty()
-        && machine.in_flight() == 0
-        && machine.queued() == 0
-        && state.drained.is_none()
 }
 
 impl Wire {
@@ -322,21 +307,13 @@ impl Wire {
         is_over
     }
 
-    /// Handles what has come, of which `received` is known, and writes what there is to be written. Returns what is known
-    /// of it then.
-    fn after_input(
-        &self,
-        py: Python<'_>,
-        mut state: StateGuard<'_>,
-        received: Received,
-        read: Option<&Read>,
-    ) -> PyResult<Received> {
+    fn after_input(&self, py: Python<'_>, mut state: StateGuard<'_>, read: Option<&Read>) -> PyResult<()> {
         self.process_input(py, &mut state);
         let is_turn_over = read.is_some_and(|read| self.was_decoded(&mut state, read));
         if self.exports.load(Ordering::Relaxed) == 0 {
             state.rest();
         }
-        let Io::Transport { transport, .. } = &state.io else { return Ok(received) };
+        let Io::Transport { transport, .. } = &state.io else { return Ok(()) };
         let dead = state.connection.ended().is_some();
         if state.connection.is_redirected() {
             let transport = transport.clone_ref(py);
@@ -344,30 +321,20 @@ impl Wire {
             drop(state);
             transport.call_method0(py, "get_protocol")?.call_method1(py, "leave", (transport,))?;
             let state = self.lock(py)?;
-            self.reconnect_if_awaited(py, state)?;
-            return Ok(received);
+            return self.reconnect_if_awaited(py, state);
         }
         if dead {
             let transport = transport.clone_ref(py);
             drop(state);
             transport.call_method0(py, "abort")?;
-            return Ok(received);
-        }
-        if received == Received::Whole && may_write_later(&state) {
-            return Ok(Received::Unwritten);
+            return Ok(());
         }
         let reads_on = is_turn_over.then(|| transport.clone_ref(py));
         self.flush_with(py, state)?;
-        if let Some(transport) = reads_on {
-            self.call_soon(py, transport.bind(py), pyo3::intern!(py, "read_on"))?;
+        match reads_on {
+            Some(transport) => self.call_soon(py, transport.bind(py), pyo3::intern!(py, "read_on")),
+            None => Ok(()),
         }
-        Ok(received)
-    }
-
-    /// Writes what is left to be written, unless a later request has been written with it.
-    fn write_rest(&self, py: Python<'_>) -> PyResult<()> {
-        let state = self.lock(py)?;
-        if state.connection.buffers.write_buffer.is_empty() { Ok(()) } else { self.flush_with(py, state) }
     }
 
     /// Handles bytes that were read.
@@ -392,7 +359,8 @@ impl Wire {
             }
             return Ok(received);
         }
-        self.after_input(py, state, received, read.as_ref())
+        self.after_input(py, state, read.as_ref())?;
+        Ok(received)
     }
 
     /// Resumes the task whose request a read has answered: at once, if that is the loop's own call and no task runs.
@@ -466,7 +434,7 @@ impl Wire {
         state.connection.buffers.read_buffer.be_careful();
         let send = straight::send_of(py, transport.bind(py));
         self.connected(py, &mut state, Io::Transport { transport, send });
-        self.after_input(py, state, Received::Whole, None).map(drop)
+        self.after_input(py, state, None)
     }
 
     /// asyncio.BaseProtocol.connection_lost
@@ -487,16 +455,10 @@ impl Wire {
         let received = self.received(py, nbytes);
         let Some(wake_up) = read.end() else { return received.map(drop) };
         match received {
-            Ok(Received::Whole) => self.wake_up(py, wake_up),
-            Ok(Received::Unwritten) => {
-                let woken = self.wake_up(py, wake_up);
-                self.write_rest(py).and(woken)
-            }
-            Ok(Received::Full) | Err(_) => {
-                wake_up.schedule(py);
-                received.map(drop)
-            }
+            Ok(Received::Whole) => return self.wake_up(py, wake_up),
+            Ok(Received::Full) | Err(_) => wake_up.schedule(py),
         }
+        received.map(drop)
     }
 
     /// The turn of the loop is over in which reading was stopped: it reads on.
