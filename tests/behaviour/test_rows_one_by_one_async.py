@@ -135,3 +135,13 @@ async def test_other_tasks_have_their_turn(aconn: Any) -> None:  # asyncio only
             await copy.write_row((n, "x"))
         counting.cancel()
     assert turns > 20
+
+
+async def test_a_row_from_another_loop_is_refused(aconn: Any) -> None:  # asyncio only
+    await table(aconn)
+    async with aconn.cursor().copy("copy one_by_one from stdin") as copy:
+        for n in range(0, 6, 2):
+            await copy.write_row((n, "x"))
+            with pytest.raises(errors.ProgrammingError, match="another event loop"):
+                await asyncio.to_thread(asyncio.run, copy.write_row((n + 1, "y")))
+    assert await aconn.fetch("select n from one_by_one order by n") == [(0,), (2,), (4,)]

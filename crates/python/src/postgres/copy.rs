@@ -324,6 +324,7 @@ impl PostgresWire {
     ) -> PyResult<bool> {
         let wire = slf.as_super().get();
         let buffer = buffer.get();
+        wire.check_thread(py)?;
         let mut state = wire.lock(py)?;
         wire.check_open(py, &state)?;
         let Some(id) = wire.copy_id(py, &state, ticket)? else { return Ok(false) };

@@ -302,14 +302,37 @@ impl Wire {
         match &self.event_loop {
             None => Ok(Completion::Ticket(ffi::unseen(py, Ticket::default())?)),
             Some(own) => {
-                let event_loop = own.event_loop.bind(py);
-                if !own.running.bind(py).call0()?.is(event_loop) {
-                    return Err(other_loop(py, event_loop));
-                }
-                own.thread.store(super::thread_number(), Ordering::Relaxed);
+                own.enter(py)?;
                 Ok(Completion::Future(own.future(py)?.unbind()))
             }
         }
+    }
+
+    /// Checks that this thread is the one that runs the connection's own loop, for what asks for nothing that waits.
+    ///
+    /// # Errors
+    /// ProgrammingError on any other loop, and where none runs.
+    #[inline]
+    pub(crate) fn check_thread(&self, py: Python<'_>) -> PyResult<()> {
+        match &self.event_loop {
+            Some(own) if own.thread.load(Ordering::Relaxed) != super::thread_number() => own.enter(py),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl OwnLoop {
+    /// A request is made: this thread is the one that runs the loop.
+    ///
+    /// # Errors
+    /// ProgrammingError on any other loop, and where none runs.
+    fn enter(&self, py: Python<'_>) -> PyResult<()> {
+        let event_loop = self.event_loop.bind(py);
+        if !self.running.bind(py).call0()?.is(event_loop) {
+            return Err(other_loop(py, event_loop));
+        }
+        self.thread.store(super::thread_number(), Ordering::Relaxed);
+        Ok(())
     }
 }
 
