@@ -164,6 +164,57 @@ def test_a_method_that_was_replaced_is_called(any_db: Database, monkeypatch: pyt
         assert calls == []
 
 
+def test_a_class_is_looked_at_again_once_it_was_changed(any_db: Database) -> None:
+    with any_db.connect(autocommit=True) as conn:
+        kind, calls = type(conn.cursor()), list[str]()
+
+        class Mine(kind):  # type: ignore[misc, valid-type]
+            pass
+
+        class Other(kind):  # type: ignore[misc, valid-type]
+            def __init__(self, *args: Any) -> None:
+                calls.append("other")
+                super().__init__(*args)
+
+        def init(self: Any, *args: Any) -> None:
+            calls.append("mine")
+            kind.__init__(self, *args)
+
+        for _ in range(3):
+            for _ in range(3):
+                for made in (Mine, Other):
+                    conn._cursor_type = made
+                    with conn.execute(any_db.answer) as cursor:
+                        assert (type(cursor), cursor.fetchall()) == (made, [(42,)])
+                    assert type(conn.cursor()) is made
+            assert calls == ["other"] * 6
+            calls.clear()
+            Mine.__init__ = init  # type: ignore[method-assign]
+            conn._cursor_type = Mine
+            for _ in range(3):
+                conn.execute(any_db.answer)
+                conn.cursor()
+            assert calls == ["mine"] * 6
+            calls.clear()
+            del Mine.__init__
+
+
+def test_none_is_made_in_vain(any_db: Database) -> None:
+    with any_db.connect(autocommit=True) as conn:
+        gone: list[int] = []
+
+        class Mine(type(conn.cursor())):  # type: ignore[misc]
+            def __del__(self) -> None:
+                gone.append(1)
+
+        conn._cursor_type = Mine
+        for n, factory in enumerate((tuple_row, dict_row, tuple_row, dict_row)):
+            conn.row_factory = factory
+            conn.execute(any_db.answer)
+            gc.collect()
+            assert len(gone) == n + 1
+
+
 def test_a_closed_connection_makes_none(any_db: Database) -> None:
     conn = any_db.connect(autocommit=True)
     with conn:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import gc
 import sysconfig
+import types  # asyncio only
 import weakref
 from typing import Any
 
@@ -165,6 +166,87 @@ async def test_a_method_that_was_replaced_is_called(
         async with await conn.execute(any_db.answer) as cursor:
             assert await cursor.fetchall() == [(42,)]
         assert calls == []
+
+
+async def test_a_class_is_looked_at_again_once_it_was_changed(any_db: Database) -> None:
+    async with await any_db.aconnect(autocommit=True) as conn:
+        kind, calls = type(conn.cursor()), list[str]()
+
+        class Mine(kind):  # type: ignore[misc, valid-type]
+            pass
+
+        class Other(kind):  # type: ignore[misc, valid-type]
+            def __init__(self, *args: Any) -> None:
+                calls.append("other")
+                super().__init__(*args)
+
+        def init(self: Any, *args: Any) -> None:
+            calls.append("mine")
+            kind.__init__(self, *args)
+
+        for _ in range(3):
+            for _ in range(3):
+                for made in (Mine, Other):
+                    conn._cursor_type = made
+                    async with await conn.execute(any_db.answer) as cursor:
+                        assert (type(cursor), await cursor.fetchall()) == (made, [(42,)])
+                    assert type(conn.cursor()) is made
+            assert calls == ["other"] * 6
+            calls.clear()
+            Mine.__init__ = init  # type: ignore[method-assign]
+            conn._cursor_type = Mine
+            for _ in range(3):
+                await conn.execute(any_db.answer)
+                conn.cursor()
+            assert calls == ["mine"] * 6
+            calls.clear()
+            del Mine.__init__
+
+
+async def test_none_is_made_in_vain(any_db: Database) -> None:
+    async with await any_db.aconnect(autocommit=True) as conn:
+        gone: list[int] = []
+
+        class Mine(type(conn.cursor())):  # type: ignore[misc]
+            def __del__(self) -> None:
+                gone.append(1)
+
+        conn._cursor_type = Mine
+        for n, factory in enumerate((tuple_row, dict_row, tuple_row, dict_row)):
+            conn.row_factory = factory
+            await conn.execute(any_db.answer)
+            gc.collect()
+            assert len(gone) == n + 1
+
+
+async def test_a_generator_that_may_be_awaited_does_for_its_methods(any_db: Database) -> None:  # asyncio only
+    async with await any_db.aconnect(autocommit=True) as conn:
+        calls: list[str] = []
+
+        class Mine(type(conn.cursor())):  # type: ignore[misc]
+            @types.coroutine
+            def execute(self, *args: Any, **named: Any) -> Any:
+                calls.append("execute")
+                return (yield from super().execute(*args, **named).__await__())
+
+            @types.coroutine
+            def close(self) -> Any:
+                calls.append("close")
+                yield from super().close().__await__()
+
+        conn._cursor_type = Mine
+        async with await conn.execute(any_db.answer) as cursor:
+            assert await cursor.fetchall() == [(42,)]
+        assert (calls, cursor.closed) == (["execute", "close"], True)
+
+        def close() -> Any:
+            yield
+
+        cursor = conn.cursor()
+        cursor.close = close
+        with pytest.raises(TypeError, match="await"):
+            async with cursor:
+                pass
 
 
 async def test_a_closed_connection_makes_none(any_db: Database) -> None:

@@ -112,11 +112,15 @@ impl Places {
                 return None;
             }
             let used = [cursor, connection, core].map(|object| Bound::from_borrowed_ptr(py, object));
+            if !self.has_left_nothing(&used[1]) {
+                return None;
+            }
             self.execute_on(used, given)
         }
     }
 
-    /// Executes a statement, with its parameters and its timeout, on a cursor of a connection that has this core.
+    /// Executes a statement, with its parameters and its timeout, on a cursor of a connection that has this core, and has
+    /// left nothing.
     ///
     /// # Safety
     /// The objects must be of the classes that have the slots, what is `given` live as long as the call, and the
@@ -129,9 +133,6 @@ impl Places {
         // SAFETY: by this function's own contract; what is used after other code may have run is referred to from here.
         unsafe {
             let (py, none) = (cursor.py(), ffi::Py_None());
-            if !self.has_left_nothing(&connection) {
-                return None;
-            }
             let limit = if timeout == none { get(core.as_ptr(), self.command_timeout) } else { timeout };
             let limit = Bound::from_borrowed_ptr_or_opt(py, limit)?;
             let way = Bound::from_borrowed_ptr_or_opt(py, get(core.as_ptr(), self.way))?;

@@ -13,7 +13,7 @@ use pyo3::ffi::{self, PyObject, PyTypeObject};
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use std::ptr::{fn_addr_eq, null_mut};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicPtr, AtomicU32, Ordering};
 
 /// The shell of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,8 +28,30 @@ const METHODS: [&str; 3] = ["__init__", "_free", "_keep_counts"];
 /// Tells a class of cursors whose methods are those that this module stands for.
 pub(super) struct Plain {
     methods: [Py<PyAny>; METHODS.len()],
-    /// The number of the state ([`version`]) of a class for which that was found out, by [`Shell`].
-    known: [AtomicU32; 2],
+    /// A class for which that was found out, by [`Shell`]. It is kept: while it lives its number is no other's.
+    known: [Known; 2],
+    /// The last one whose methods are others. Nothing is lost where it is gone and another one is taken for it.
+    other: [Known; 2],
+}
+
+/// A class and the number of the state ([`version`]) in which it was seen, read and written with the global lock.
+#[derive(Default)]
+struct Known {
+    class: AtomicPtr<PyObject>,
+    number: AtomicU32,
+}
+
+impl Known {
+    #[inline]
+    fn is(&self, class: *mut PyObject, number: u32) -> bool {
+        number != 0 && number == self.number.load(Ordering::Relaxed) && class == self.class.load(Ordering::Relaxed)
+    }
+
+    /// Returns what it was before.
+    fn put(&self, class: *mut PyObject, number: u32) -> *mut PyObject {
+        self.number.store(number, Ordering::Relaxed);
+        self.class.swap(class, Ordering::Relaxed)
+    }
 }
 
 impl Plain {
@@ -39,7 +61,7 @@ impl Plain {
     /// AttributeError if it does not have them.
     pub(super) fn of(cursor: &Bound<'_, PyType>) -> PyResult<Self> {
         let [first, second, third] = METHODS.map(|name| cursor.getattr(name).map(Bound::unbind));
-        Ok(Self { methods: [first?, second?, third?], known: [AtomicU32::new(0), AtomicU32::new(0)] })
+        Ok(Self { methods: [first?, second?, third?], known: Default::default(), other: Default::default() })
     }
 
     /// Returns true if the methods of a class are those.
@@ -55,26 +77,33 @@ impl Places {
     /// Returns true if the cursors of a class are made and closed as this module does it.
     ///
     /// # Safety
-    /// `class` must be live, or NULL, and the interpreter attached.
-    unsafe fn is_plain(&self, class: *mut PyObject, shell: Shell) -> bool {
-        // SAFETY: by this function's own contract; that it is a class is found out first.
+    /// The interpreter must be attached.
+    unsafe fn is_plain(&self, of: &Bound<'_, PyAny>, shell: Shell) -> bool {
+        // SAFETY: by this function's own contract; that it is a class is found out first. `known` owns its class.
         unsafe {
-            if class.is_null() || ffi::Py_TYPE(class) != &raw mut ffi::PyType_Type {
+            let class = of.as_ptr();
+            if ffi::Py_TYPE(class) != &raw mut ffi::PyType_Type {
                 return false;
             }
-            let known = &self.plain.known[shell as usize];
+            let [known, other] = [&self.plain.known, &self.plain.other].map(|both| &both[shell as usize]);
             let version = || version(class.cast()).map_or(0, u32::from);
             let number = version();
-            if number != 0 && number == known.load(Ordering::Relaxed) {
+            if known.is(class, number) {
                 return true;
             }
-            let is_plain = self.is_made_as_any(class.cast()) && {
-                let class = Bound::from_borrowed_ptr(Python::assume_attached(), class);
-                class.cast::<PyType>().is_ok_and(|class| self.plain.are_of(class, shell))
-            };
-            if is_plain {
-                // Looking its methods up has given it a number.
-                known.store(version(), Ordering::Relaxed);
+            if other.is(class, number) {
+                return false;
+            }
+            let is_plain = self.is_made_as_any(class.cast())
+                && of.cast::<PyType>().is_ok_and(|class| self.plain.are_of(class, shell));
+            // Looking its methods up gives it a number, and may run code that changes it.
+            if number != 0 && number == version() {
+                if is_plain {
+                    let before = known.put(ffi::Py_NewRef(class), number);
+                    ffi::Py_XDECREF(before);
+                } else {
+                    other.put(class, number);
+                }
             }
             is_plain
         }
@@ -97,8 +126,8 @@ impl Places {
         }
     }
 
-    /// A new cursor of a connection with its row factory; `None` where that is not made here. The inner `None` is an
-    /// exception that is set.
+    /// A new cursor of a connection with this row factory, its own; `None` where that is not made here. The inner `None`
+    /// is an exception that is set.
     ///
     /// # Safety
     /// `connection` must be of the class of connections, `core` its core, and the interpreter attached.
@@ -106,20 +135,19 @@ impl Places {
         &self,
         connection: &Bound<'py, PyAny>,
         core: &Bound<'py, PyAny>,
+        factory: &Bound<'py, PyAny>,
         shell: Shell,
     ) -> Option<Option<Bound<'py, PyAny>>> {
         // SAFETY: by this function's own contract. The class is one of cursors, which have the slots, and nothing is in
         // those of a new one: allocation zeroes it. What `__init__` would set is set, and it owns that.
         unsafe {
             let (py, none) = (connection.py(), ffi::Py_None());
-            let factory = connection.getattr(self.its_factory.bind(py)).ok()?;
-            let class = get(connection.as_ptr(), self.cursor_type);
-            if !self.is_plain(class, shell) {
+            let class = Bound::from_borrowed_ptr_or_opt(py, get(connection.as_ptr(), self.cursor_type))?;
+            if !self.is_plain(&class, shell) {
                 return None;
             }
-            let Some(made) = Bound::from_owned_ptr_or_opt(py, ffi::PyType_GenericAlloc(class.cast(), 0)) else {
-                return Some(None);
-            };
+            let made = ffi::PyType_GenericAlloc(class.as_ptr().cast(), 0);
+            let Some(made) = Bound::from_owned_ptr_or_opt(py, made) else { return Some(None) };
             for (at, value) in [
                 (self.of_connection, connection.as_ptr()),
                 (self.of_core, core.as_ptr()),
@@ -159,10 +187,12 @@ impl Places {
             let py = Python::assume_attached();
             let used = [connection, self.usual_core(connection)?];
             let [connection, core] = used.map(|object| Bound::from_borrowed_ptr(py, object));
-            let Some(cursor) = self.made(&connection, &core, Shell::Blocking)? else { return Some(null_mut()) };
-            if get(cursor.as_ptr(), self.row_factory) != get(core.as_ptr(), self.tuples) {
+            let factory = connection.getattr(self.its_factory.bind(py)).ok()?;
+            if factory.as_ptr() != get(core.as_ptr(), self.tuples) || !self.has_left_nothing(&connection) {
                 return None;
             }
+            let made = self.made(&connection, &core, &factory, Shell::Blocking)?;
+            let Some(cursor) = made else { return Some(null_mut()) };
             self.execute_on([cursor, connection, core], given)
         }
     }
@@ -189,11 +219,13 @@ impl Places {
             }
             let [connection, core] = [*args, core].map(|object| Bound::from_borrowed_ptr(py, object));
             let wire = Bound::from_borrowed_ptr_or_opt(py, get(core.as_ptr(), self.wire))?;
-            if wire.cast::<Wire>().ok()?.get().is_closed(py) {
+            let wire = wire.cast::<Wire>().ok()?.get();
+            if wire.is_closed(py) {
                 return None;
             }
-            let made = self.made(&connection, &core, Shell::Blocking);
-            let made = made.or_else(|| self.made(&connection, &core, Shell::Loop))?;
+            let shell = if wire.is_on_loop() { Shell::Loop } else { Shell::Blocking };
+            let factory = connection.getattr(self.its_factory.bind(py)).ok()?;
+            let made = self.made(&connection, &core, &factory, shell)?;
             Some(made.map_or(null_mut(), Bound::into_ptr))
         }
     }
@@ -268,11 +300,14 @@ impl Places {
         // SAFETY: slots are read and written of an object whose class has them; it is referred to from here, as what is
         // freed may run any code.
         unsafe {
-            if !self.cursor.has(cursor) || !self.is_plain(ffi::Py_TYPE(cursor).cast(), shell) {
+            if !self.cursor.has(cursor) {
                 return None;
             }
             let (py, none) = (Python::assume_attached(), ffi::Py_None());
             let cursor = Bound::from_borrowed_ptr(py, cursor);
+            if !self.is_plain(cursor.get_type().as_any(), shell) {
+                return None;
+            }
             let told = match Bound::from_borrowed_ptr_or_opt(py, get(cursor.as_ptr(), self.kept))? {
                 kept if kept.is_none() => None,
                 kept => {

@@ -9,6 +9,7 @@ use crate::shortcuts::slots::get;
 use pyo3::ffi::{self, PyObject};
 use pyo3::intern;
 use pyo3::prelude::*;
+use std::ffi::c_int;
 use std::ptr::null_mut;
 
 /// What a statement on a loop has come to.
@@ -80,7 +81,8 @@ impl Places {
         unsafe {
             let py = Python::assume_attached();
             let used = [of.object, self.usual_core(of.object)?].map(|object| Bound::from_borrowed_ptr(py, object));
-            let made = self.made(&used[0], &used[1], Shell::Loop)?;
+            let factory = used[0].getattr(self.its_factory.bind(py)).ok()?;
+            let made = self.made(&used[0], &used[1], &factory, Shell::Loop)?;
             let [connection, core] = used;
             let Some(cursor) = made else { return Some(Begun::Raised) };
             of.connection = connection.into_ptr();
@@ -253,15 +255,30 @@ unsafe fn await_call(of: &mut Objects, called: *mut PyObject) -> Begun {
         if called.is_null() {
             return Begun::Raised;
         }
-        of.inner = match ffi::PyCoro_CheckExact(called) {
-            0 => {
-                let inner = awaited(called);
-                ffi::Py_DECREF(called);
-                inner
-            }
-            _ => called,
+        of.inner = if ffi::PyCoro_CheckExact(called) != 0 || is_coroutine(called) {
+            called
+        } else {
+            let inner = awaited(called);
+            ffi::Py_DECREF(called);
+            inner
         };
         if of.inner.is_null() { Begun::Raised } else { Begun::Called }
+    }
+}
+
+/// Returns true for a generator that may be awaited, as a function with `types.coroutine` returns.
+///
+/// # Safety
+/// `called` must be live, and the interpreter attached.
+unsafe fn is_coroutine(called: *mut PyObject) -> bool {
+    // SAFETY: by this function's own contract.
+    unsafe {
+        let py = Python::assume_attached();
+        let flags = || -> PyResult<c_int> {
+            let code = Bound::from_borrowed_ptr(py, called).getattr(intern!(py, "gi_code"))?;
+            code.getattr(intern!(py, "co_flags"))?.extract()
+        };
+        ffi::PyGen_CheckExact(called) != 0 && flags().is_ok_and(|flags| flags & ffi::CO_ITERABLE_COROUTINE != 0)
     }
 }
 
