@@ -327,6 +327,26 @@ def test_what_was_opened_in_a_savepoint_is_closed_with_it(session: Any, stored: 
     session.commit()
 
 
+def test_whether_one_is_closed_may_be_asked_while_a_value_is_encoded(url: str, stored: int) -> None:
+    class Row(list[int]):
+        def __iter__(self) -> Any:
+            said.append(lob.closed)
+            with pytest.raises(InterfaceError, match="busy"):
+                lob.read(1)
+            return super().__iter__()
+
+    said: list[bool] = []
+    with headrace.connect(url) as conn:
+        conn.execute("create temp table encoded (n int)")
+        lob = conn.open_lob(stored)
+        with conn.cursor().copy("copy encoded from stdin") as copy:
+            for n in range(3):
+                copy.write_row(Row([n]))
+        assert said == [True] * 3
+        assert (lob.closed, lob.read(4)) == (False, content(4))
+        lob.close()
+
+
 def test_objects_of_one_transaction_are_many(session: Any, stored: int) -> None:
     for _ in range(300):
         with session.open_lob(stored) as lob:

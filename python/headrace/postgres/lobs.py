@@ -20,7 +20,7 @@ from .._shared.arguments import checked_whole
 from .._shared.flows import Flow
 from .._shared.lobs import LobMode as LobMode
 from .._shared.lobs import LobState, checked_mode
-from ..errors import OperationalError, ProgrammingError
+from ..errors import InterfaceError, OperationalError, ProgrammingError
 from ..types import TransactionStatus
 from .core import ConnectionCore
 
@@ -80,11 +80,17 @@ class PostgresLob(LobState):
 
     @property
     def is_open(self) -> bool:
-        wire = self.core.wire
-        return not (self.is_closed or self.is_over or wire.closed) and wire.has_portal(self.number)
+        # The machine cannot be asked in the child of a fork, nor while it encodes a value of the program's own.
+        with contextlib.suppress(InterfaceError):
+            return not self.is_closed and not self.core.wire.closed and self._is_kept()
+        return False
+
+    def _is_kept(self) -> bool:
+        """True if the server has not closed it."""
+        return not self.is_over and self.core.wire.has_portal(self.number)
 
     def check(self, write: bool = False) -> None:
-        if not self.is_closed and not self.core.wire.closed and not self.is_open:
+        if not self.is_closed and not self.core.wire.closed and not self._is_kept():
             raise ValueError(ENDED)
         super().check(write)
 
