@@ -57,7 +57,7 @@ def _has_key(self: Any, compiler: Any, connection: Any) -> tuple[str, Any]:
 
 def _text_of_key(self: Any, compiler: Any, connection: Any) -> tuple[str, Any]:
     """A text inside of a document, without the quotes that it has there."""
-    sql, params = KeyTransform.as_mysql(self, compiler, connection)  # type: ignore[attr-defined]
+    sql, params = KeyTransform.as_mysql(self, compiler, connection)
     return f"JSON_UNQUOTE({sql})", params
 
 

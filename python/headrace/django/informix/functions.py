@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import datetime
 import decimal
-from functools import partialmethod
 from typing import Any, Final
 
 from django.core.exceptions import FieldError
@@ -78,8 +77,12 @@ def _duration(self: Any, compiler: Any, connection: Any) -> tuple[str, Any]:
     return f"({connection.ops.combine_expression(self.connector, parts)})", values
 
 
-def _named(self: Any, function: str, compiler: Any, connection: Any) -> tuple[str, Any]:
-    return self.as_sql(compiler, connection, function=function)  # type: ignore[no-any-return]
+def _ceil(self: Any, compiler: Any, connection: Any) -> tuple[str, Any]:
+    return self.as_sql(compiler, connection, function="CEIL")  # type: ignore[no-any-return]
+
+
+def _ln(self: Any, compiler: Any, connection: Any) -> tuple[str, Any]:
+    return self.as_sql(compiler, connection, function="LOGN")  # type: ignore[no-any-return]
 
 
 def _inside(self: Any, compiler: Any, connection: Any) -> tuple[str, Any]:
@@ -89,7 +92,5 @@ def _inside(self: Any, compiler: Any, connection: Any) -> tuple[str, Any]:
 def install() -> None:
     """Lets these expressions be written for Informix."""
     written("informix", {Value: _value, Now: _now, StdDev: _spread, Variance: _spread, DurationExpression: _duration})
-    written(
-        "informix", {ConcatPair: concatenated, Ceil: partialmethod(_named, "CEIL"), Ln: partialmethod(_named, "LOGN")}
-    )
+    written("informix", {ConcatPair: concatenated, Ceil: _ceil, Ln: _ln})
     written("informix", dict.fromkeys((HasKeyLookup, JSONExact, JSONIContains, KeyTransform), _inside))
