@@ -43,7 +43,10 @@ def is_compound(value: Any) -> bool:
 def _sent(value: Any) -> Any:
     if not is_compound(value):
         return value
-    return Hstore(value) if isinstance(value, dict) else Vector(value)
+    if isinstance(value, dict):
+        pairs: dict[Any, Any] = value
+        return Hstore(pairs)
+    return Vector(value)
 
 
 def valued_row(row: Sequence[Any]) -> dict[str, Any]:
