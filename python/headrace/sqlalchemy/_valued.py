@@ -44,8 +44,7 @@ def _sent(value: Any) -> Any:
     if not is_compound(value):
         return value
     if isinstance(value, dict):
-        pairs: dict[Any, Any] = value
-        return Hstore(pairs)
+        return Hstore(value)  # pyright: ignore[reportUnknownArgumentType]
     return Vector(value)
 
 

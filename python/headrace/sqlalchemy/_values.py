@@ -15,8 +15,7 @@ def is_aware(value: Any) -> bool:
 def is_time(value: Any) -> bool:
     """True for dates and times, NumPy's too, and lists of them."""
     if isinstance(value, list):
-        items: list[Any] = value
-        return any(map(is_time, items))
+        return any(map(is_time, value))  # pyright: ignore[reportUnknownArgumentType]
     return isinstance(value, (datetime.date, datetime.time)) or type(value).__name__ == "datetime64"
 
 
