@@ -181,7 +181,7 @@ mod tests {
     #[test]
     fn floats_between_two_texts_are_left_to_python() {
         // Python writes 1606968258136646.2 and 1125899906842625.8.
-        for number in [1_606_968_258_136_646.25, 1_125_899_906_842_625.75] {
+        for number in [1_606_968_258_136_646.3, 1_125_899_906_842_625.8] {
             assert!(float_text(number).is_none(), "{number:e}");
         }
     }
