@@ -88,7 +88,8 @@ def test_what_an_interrupt_has_left_unsent_is_not_executed_later(any_db: Databas
             assert other.fetchval("select count(*) from withdrawn") == stored, interrupt.where
             steps += 1
     conn.close()
-    assert steps > 1
+    # A connection's execute has no frame of Python in which it could be interrupted, where its shortcut does it.
+    assert steps > 1 or (steps == 0 and call in ("execute", "executescript"))
 
 
 def test_what_has_waited_for_another_thread_past_its_time_is_not_executed_later(any_db: Database) -> None:

@@ -30,6 +30,8 @@ class DatabaseFeatures(BaseDatabaseFeatures):
     ignores_table_name_case = True
     supports_timezones = False
     has_zoneinfo_database = False
+    # Now() is in the zone of Django's connection.
+    test_now_utc_template = "NEW_TIME(CURRENT_DATETIME, SESSIONTIMEZONE, 'UTC')"
     order_by_nulls_first = True
     can_create_inline_fk = False
     # Its index is a part of a foreign key, and not shown as another one.
