@@ -260,7 +260,7 @@ def _(t: Trial) -> None:
     t.refuses(DataError, "select count(*) from said where v in (?, ?)", 5, 6)
 
 
-@says(CUBRID, "so it does for the arguments of NULLIF, GREATEST, LEAST, MOD, DATE_ADD, DATE_SUB, ASCII")
+@says(CUBRID, "so it does for the arguments of NULLIF, GREATEST, LEAST, MOD, FIELD, DATE_ADD, DATE_SUB, ASCII")
 def _(t: Trial) -> None:
     for call, value in (("nullif(?, 0)", 1.5), ("greatest(?, 1)", 1.5), ("least(?, 2)", 1.5), ("mod(?, 2)", 1.5)):
         assert t.value(f"select {call}", value) == value
@@ -281,8 +281,44 @@ shown(
 
 shown(
     CUBRID,
-    "A parameter of LIMIT is sent as `(?+0)`.",
-    "keeps one plan for `LIMIT ?` and for the same statement with a number",
+    "So it does for the operands of `+`, `-`, `*` and `/`.",
+    "If the other operand is NULL in the first row",
+    by="tests/cubrid/test_casts.py::test_arithmetic_after_a_null_means_what_literals_mean",
+)
+shown(
+    CUBRID,
+    "In a batch with values that have no type in common which keeps all digits",
+    by="crates/cubrid/src/types/cast.rs::operands_lose_no_digits",
+)
+
+
+@says(CUBRID, "Bare parameters of different types in one column of a UNION are an error")
+def _(t: Trial) -> None:
+    t.refuses(Error, "select ? union select ?", 1.5, dt.date(2024, 2, 29))
+    assert sorted(t.conn.fetch("select cast(? as double) union select 1", 1.5)) == [(1.0,), (1.5,)]
+
+
+shown(
+    CUBRID,
+    "A text in IN with several values is sent as `CAST(? AS CHAR(n))` with its length",
+    "and `code IN (?, ?)` finds no shorter text",
+    "Each combination of lengths is a statement of its own",
+    by="tests/cubrid/test_casts.py::test_shorter_texts_in_in_equal_those_of_a_char_column",
+)
+shown(
+    CUBRID,
+    "In a batch with texts of several lengths the type is VARCHAR",
+    by="crates/cubrid/src/types/cast.rs::values_of_several_types_have_one_that_takes_all",
+)
+shown(
+    CUBRID,
+    "A parameter of LIMIT, and one that ORDERBY_NUM() or GROUPBY_NUM() is compared with, is sent as `(?+0)`.",
+    by="crates/cubrid/src/mirrored.rs::parameters_of_limit_are_set_apart",
+)
+shown(
+    CUBRID,
+    "keeps one plan for `LIMIT ?`, for the same statement with a number, and for `FOR ORDERBY_NUM() <= ?`",
+    "With numbers instead of parameters LIMIT and ORDERBY_NUM() still share it",
     by="tests/cubrid/test_statements.py::test_limit_by_a_parameter_beside_one_by_a_number",
 )
 
