@@ -22,7 +22,7 @@ pub fn encode_binary_row<V: Value>(
 ) -> Result<(), V::Error> {
     out.extend_from_slice(&(encoders.len() as u16).to_be_bytes());
     for (i, encoder) in encoders.iter().enumerate() {
-        encoder.encode_binary(&value(i)?, out)?;
+        encoder.encode_in_row(&value(i)?, out)?;
     }
     Ok(())
 }

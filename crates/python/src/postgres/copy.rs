@@ -456,16 +456,16 @@ struct Form<'a> {
 
 impl RowForm for Form<'_> {
     fn write<P: Parameters<Error = ClientError>>(&self, row: &P, block: &mut Vec<u8>) -> Result<(), ClientError> {
-        let value = |i| row.get(i);
+        // A closure for each of them: one for all would be called, and not be compiled into each.
         match self.encoders {
             Some(encoders) if row.count() != encoders.len() => {
                 let (given, expected) = (row.count(), encoders.len());
                 let message = format!("the row has {given} values, but the COPY has {expected} columns");
                 Err(Mismatch::wrong_type(message).into())
             }
-            Some(encoders) if self.binary => encode_binary_row(encoders, value, block),
-            Some(encoders) => encode_text_row(encoders.iter(), value, block),
-            None => encode_text_row(std::iter::repeat_n(self.of_any_type, row.count()), value, block),
+            Some(encoders) if self.binary => encode_binary_row(encoders, |i| row.get(i), block),
+            Some(encoders) => encode_text_row(encoders.iter(), |i| row.get(i), block),
+            None => encode_text_row(std::iter::repeat_n(self.of_any_type, row.count()), |i| row.get(i), block),
         }
     }
 }

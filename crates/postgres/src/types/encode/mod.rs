@@ -168,8 +168,13 @@ impl Encoder {
     ///
     /// # Errors
     /// As [`Encoder::encode_param`]; also for text if only the binary form of its own type would be accepted.
-    #[inline]
     pub fn encode_binary<V: Value>(&self, value: &V, out: &mut Vec<u8>) -> Result<(), V::Error> {
+        self.encode_in_row(value, out)
+    }
+
+    /// The same, compiled into the loop of a row.
+    #[inline(always)]
+    pub(super) fn encode_in_row<V: Value>(&self, value: &V, out: &mut Vec<u8>) -> Result<(), V::Error> {
         let kind = value.kind();
         if kind == ValueKind::Null {
             out.extend_from_slice(&(-1i32).to_be_bytes());
