@@ -299,6 +299,8 @@ fn a_server_that_types_by_the_value_is_told_the_values_of_most_expressions() {
         "insert into t select a from s where b = ?",
         "insert into t values ((select max(a) from t), abs(?))",
         "select a from t where a = ? union select b from t where c in (?)",
+        "select a from t where a in (select b from s) and c = ?",
+        "select abs(?) from t where `regexp` = 1 and t.in (1)",
     ] {
         assert!(is_bindable(sql, PLAIN, Typing::ByValue), "{sql}");
     }
@@ -319,6 +321,13 @@ fn a_server_that_types_by_the_value_is_told_the_values_of_most_expressions() {
         "select (select concat(?, a) from t limit 1)",
         "insert into t select concat(?, a) from t",
         "replace into t (a) (select ?)",
+        "select a from t where ? in (select b from s)",
+        "select a from t where (?, 1) not in ((select b, c from s))",
+        "update t set a = 1 where ? <> ALL (with c as (select 1) select * from c)",
+        "delete from t where abs(?) = any(select b from s)",
+        "select a from t where a not regexp ?",
+        "select regexp_replace(a, ?, ?)",
+        "select column_json(column_create(?, ?))",
         "create view v as select ?",
         "set @a = ?",
         "set statement max_statement_time = ? for select 1",

@@ -76,6 +76,8 @@ pub(super) struct Batch {
     pub(super) phase: Phase,
     /// The chunk that rows travel together in; `None` if each is a command of its own.
     pub(super) frame: Option<Frame>,
+    /// If its first row has a time, its rows are not sent in bulk: MariaDB (10.11 is one) would lose its sign in an expression.
+    pub(super) sends_times_alone: bool,
     /// Commands in flight at most.
     pub(super) window: usize,
     /// Being filled.
@@ -161,6 +163,7 @@ impl Batch {
             guard: Guard::None,
             phase: Phase::Idle,
             frame,
+            sends_times_alone: false,
             window,
             chunk: Chunk::default(),
             following: None,
@@ -189,8 +192,10 @@ impl Batch {
 
     /// The batch of a statement that is known.
     pub fn new(execute: &Execute, statement: &Statement, session: &SessionState) -> Self {
+        // Each number of rows is looked at.
+        let is_free = statement.params > 0 && statement.limits.is_empty();
         let frame = match statement.id {
-            Some(statement_id) if statement.params > 0 && offers_bulk(execute, session) => {
+            Some(statement_id) if is_free && offers_bulk(execute, session) => {
                 let lists = session.lists(&execute.sql);
                 Some(Frame::Bulk { statement_id, params: statement.params, lists })
             }
@@ -203,7 +208,7 @@ impl Batch {
         };
         let is_fed = frame.is_none() && session.capabilities.contains(Capabilities::LOCAL_FILES);
         let window = if is_fed && may_load(&execute.sql) && loads() { 1 } else { usize::MAX };
-        Self::begin(execute, frame, window)
+        Self { sends_times_alone: statement.expresses, ..Self::begin(execute, frame, window) }
     }
 
     /// The table of an INSERT whose rows may be sent together, and the statement if they would be joined; in bulk

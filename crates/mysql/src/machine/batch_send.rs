@@ -8,7 +8,7 @@ use super::pending::{Failure, Stage};
 use super::reply::ReplyKind;
 use super::send::write_row;
 use super::stage::{BatchEvent, Phase, RequestEvent};
-use super::statement::Statement;
+use super::statement::{Statement, has_time};
 use super::table::{AS_BEFORE, STRICTLY};
 use super::verb::{self, COMMIT, ROLLBACK};
 use super::{Machine, MyHandler};
@@ -184,6 +184,9 @@ impl<H: MyHandler> Machine<H> {
             return Ok(Pulled::End);
         }
         let Stage::Batch(batch) = stage else { return Ok(Pulled::End) };
+        if batch.encoded == 0 && batch.sends_times_alone && has_time(&handler.params(cx)) {
+            batch.frame = None;
+        }
         if let Some(frame) = &batch.frame {
             batch.following = batch.chunk.push(frame, &handler.params(cx), batch.encoded)?;
             batch.encoded += 1;

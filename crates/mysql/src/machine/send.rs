@@ -8,7 +8,7 @@ use super::reply::{Expect, ReplyKind};
 use super::request::{AsText, Execute, ParameterRows, Request, VerbStatement};
 use super::session::SessionState;
 use super::stage::{RequestEvent, RequestState};
-use super::statement::{Statement, are_numbers_of_rows};
+use super::statement::{Statement, are_numbers_of_rows, has_negative_time};
 use super::table::Together;
 use super::verb::{COMMIT, ROLLBACK};
 use super::wire::Wire;
@@ -289,8 +289,13 @@ impl<H: MyHandler> Machine<H> {
         let one = execute.rows == ParameterRows::One && execute.cursor.is_none();
         let known = self.last_prepared != LastPrepared::Unknown;
         let limits = limits(sql, self.session.modes());
-        let has_numbers = pending.slot.handler.as_mut().is_none_or(|it| are_numbers_of_rows(&it.params(cx), &limits));
-        if one && countable && has_numbers && known && self.session.prepares_ahead() && self.window > 1 {
+        let mariadb = self.session.mariadb;
+        // As for a statement that is known.
+        let is_bound = pending.slot.handler.as_mut().is_none_or(|handler| {
+            let row = handler.params(cx);
+            are_numbers_of_rows(&row, &limits) && !(mariadb && has_negative_time(&row))
+        });
+        if one && countable && is_bound && known && self.session.prepares_ahead() && self.window > 1 {
             return self.execute_ahead(at, sql, cx, write_buffer);
         }
         self.prepare(sql, write_buffer);

@@ -53,6 +53,21 @@ const COLLECTED: [&str; 9] =
 /// Functions of a parameter that MariaDB makes something else of than of a literal.
 const CALLED: [&str; 4] = ["time", "timestamp", "cast", "convert"];
 
+/// Words of what MariaDB does otherwise with a parameter than with a literal: after a pattern, one of NULL is the empty one,
+/// and a number that names a column of a dynamic column is a text.
+const MISTAKEN: [&str; 10] = [
+    "regexp",
+    "rlike",
+    "regexp_replace",
+    "regexp_instr",
+    "regexp_substr",
+    "column_create",
+    "column_add",
+    "column_get",
+    "column_exists",
+    "column_delete",
+];
+
 /// The part of a query that a token is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Clause {
@@ -158,6 +173,13 @@ impl Tokens<'_> {
         (0..self.tokens.len()).find(|at| !self.is_punctuation(*at, b'(')).unwrap_or(0)
     }
 
+    /// Returns true if the query in the parentheses at `open` is the right operand of IN, ANY or ALL. MariaDB (10.11 is one)
+    /// compares a parameter with a column of text as text, whatever its value: 0 is not 'x'.
+    fn is_operand(&self, open: usize) -> bool {
+        let before = (0..open).rev().find(|at| !self.is_punctuation(*at, b'('));
+        before.is_some_and(|at| self.is_one_of(at, &["in", "any", "some", "all"]) && !self.is_in_name(at))
+    }
+
     /// Returns true if MariaDB may lose a part of a value: of a parameter in the parentheses of TIME() or TIMESTAMP(), or in
     /// a column of a UNION, the fraction of a second; in those of CAST() or CONVERT() a sign, or an error. Of an expression of bytes it takes all results for equal in DISTINCT
     /// and GROUP BY (10.11 is one), and of NULLIF() of a text and a column of latin1 it makes question marks there. A query
@@ -170,6 +192,9 @@ impl Tokens<'_> {
             match self.tokens[at].kind {
                 TokenKind::Punctuation(b'(') => {
                     let queries = at > verb && self.is_one_of(at + 1, &["select", "with"]);
+                    if queries && self.is_operand(at) {
+                        return true;
+                    }
                     queried = queried.or(queries.then_some(depth));
                     let calls = at > 0 && self.is_one_of(at - 1, &CALLED) && !self.is_in_name(at - 1);
                     called = called.or(calls.then_some(depth));
@@ -184,7 +209,9 @@ impl Tokens<'_> {
                 TokenKind::Word if inserts && depth == 0 && self.is_word(at, "select") && !self.is_in_name(at) => {
                     reads = true;
                 }
-                TokenKind::Word if self.is_one_of(at, &COLLECTED) && !self.is_in_name(at) => {
+                TokenKind::Word
+                    if (self.is_one_of(at, &COLLECTED) || self.is_one_of(at, &MISTAKEN)) && !self.is_in_name(at) =>
+                {
                     return true;
                 }
                 _ => {}

@@ -1,0 +1,110 @@
+"""What MariaDB makes otherwise of parameters than of literals is sent as text; MySQL has the same tests."""
+
+from __future__ import annotations
+
+import datetime as dt
+from typing import Any
+
+import pytest
+
+import headrace.mysql
+from served import fresh
+
+Conn = headrace.mysql.Connection[Any]
+LATE = dt.timedelta(seconds=-3)
+
+
+@pytest.fixture(autouse=True)
+def table(my: Conn) -> None:
+    fresh(my, "table codes (id int primary key, code varchar(20), n int, at datetime)")
+    rows = "(1, '05', 1, '2024-01-01'), (2, 'two words', 2, '2024-01-02'), (3, NULL, NULL, NULL)"
+    my.executescript(f"INSERT INTO codes VALUES {rows}")
+
+
+OPERANDS = [
+    ("? IN (SELECT code FROM codes)", [5, 0, 7, "05", 5.0, None]),
+    ("? NOT IN (SELECT code FROM codes WHERE id < 3)", ["x", 0, 5, 6]),
+    ("NOT (? IN (SELECT q.code FROM codes q WHERE q.id = 2))", [0, 1, "two words"]),
+    ("(?, 1) IN (SELECT code, n FROM codes)", [5, "05", "5"]),
+    ("? = ANY (SELECT code FROM codes)", [5, 6, "05"]),
+    ("? <> ALL (SELECT code FROM codes WHERE id < 3)", [5, 6, 0, "05"]),
+    ("? = SOME (SELECT n + 0 FROM codes)", [1, "1", 1.5]),
+]
+PATTERNS = [
+    ("code REGEXP ?", ["w", None, "5", None]),
+    ("NOT (code REGEXP ?)", ["w", None, "0"]),
+    ("code NOT RLIKE ?", ["w", None]),
+    ("NOT (code REGEXP concat(?, ''))", ["0", None, "t"]),
+    ("regexp_replace(code, ?, 'x') = code", ["q", None, "0"]),
+    ("coalesce(regexp_instr(code, ?), -1) < 1", ["w", None, "0"]),
+    ("coalesce(regexp_substr(code, ?), 'none') = 'none'", ["w", None, "0"]),
+]
+
+
+def literal(value: Any) -> str:
+    return "NULL" if value is None else repr(value) if not isinstance(value, float) else f"{value!r}e0"
+
+
+@pytest.mark.parametrize(("condition", "values"), OPERANDS + PATTERNS)
+def test_conditions_are_those_of_literals(my: Conn, condition: str, values: list[Any]) -> None:
+    query = f"SELECT id FROM codes WHERE {condition} ORDER BY id"
+    for value in values:
+        by_hand = my.executescript(query.replace("?", literal(value))).fetchall()
+        assert (value, my.fetch(query, value)) == (value, by_hand)
+
+
+async def test_conditions_on_a_loop(amy: Any) -> None:
+    async with amy.pipeline():
+        cursors = [await amy.execute("SELECT 'x' REGEXP ?", (pattern,)) for pattern in ("x", None, "y")]
+    assert [await cursor.fetchone() for cursor in cursors] == [(1,), (None,), (0,)]
+    assert await amy.fetchval("SELECT count(*) FROM codes WHERE ? IN (SELECT 'two words')", 0) == 3
+
+
+def test_rows_of_a_batch_are_not_deleted_for_a_pattern_of_null(my: Conn) -> None:
+    my.executemany("DELETE FROM codes WHERE NOT (code REGEXP ?)", [("[0-9w]",), (None,)])
+    assert my.fetchval("SELECT count(*) FROM codes") == 3
+    my.execute("DELETE FROM codes WHERE id = 2")
+    my.executemany("UPDATE codes SET n = 7 WHERE ? IN (SELECT * FROM (SELECT code FROM codes) q)", [(8,), (5,)])
+    assert my.fetch("SELECT DISTINCT n FROM codes") == [(7,)]
+
+
+@pytest.mark.parametrize(
+    ("expression", "expected"),
+    [
+        ("? + 0", -3),
+        ("? * 2", -6),
+        ("-?", 3),
+        ("abs(?)", 3),
+        ("adddate(date'2024-01-10', ?)", dt.date(2024, 1, 7)),
+        ("left('abcdef', 5 + ?)", "ab"),
+    ],
+)
+def test_a_negative_time_keeps_its_sign_in_an_expression(my: Conn, expression: str, expected: Any) -> None:
+    query = f"SELECT {expression}"
+    assert my.fetchval(query, LATE) == expected
+    for value in (dt.timedelta(seconds=3), LATE, None, LATE):
+        given = my.fetchval(query, value)
+    assert given == expected
+    with my.pipeline():
+        cursors = [my.execute(query, (LATE,)) for _ in range(2)]
+    assert [cursor.fetchone() for cursor in cursors] == [(expected,)] * 2
+    assert [*my.stream(query, (LATE,), on_server=True)] == [(expected,)]
+
+
+def test_a_number_of_rows_is_one_in_each_row_of_a_batch(my: Conn) -> None:
+    for wrong in (-1, "x"):
+        with pytest.raises(headrace.Error):
+            my.executemany("DELETE FROM codes WHERE id > ? LIMIT ?", [(2, 1), (0, wrong)])
+        assert my.fetchval("SELECT count(*) FROM codes") == 3
+    my.executemany("DELETE FROM codes WHERE id > ? LIMIT ?", [(2, 1), (0, 1)])
+    assert my.fetchval("SELECT count(*) FROM codes") == 1
+
+
+@pytest.mark.parametrize("strategy", ["one", "several"])
+def test_a_negative_time_keeps_its_sign_in_a_batch(my: Conn, strategy: str) -> None:
+    my.execute("UPDATE codes SET n = 10")
+    rows = [(LATE, 1), (LATE, 2)][: 1 if strategy == "one" else 2]
+    my.executemany("UPDATE codes SET n = n + ? WHERE id = ?", rows)
+    assert my.fetch("SELECT n FROM codes WHERE id < 3") == [(7,), (10 if strategy == "one" else 7,)]
+    my.executemany("INSERT INTO codes (n, id) VALUES (? + 1, ?)", [(LATE, 11), (LATE, 12)])
+    assert my.fetch("SELECT n FROM codes WHERE id > 10") == [(-2,), (-2,)]
