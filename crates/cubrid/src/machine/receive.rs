@@ -334,12 +334,12 @@ impl<H: CasHandler> Machine<H> {
             }
             pending.statement = Some(Arc::new(statement));
         }
-        let has_rows = pending.statement.as_ref().is_some_and(|statement| statement.columns.is_some());
+        let has_pages = pending.statement.as_ref().is_some_and(|statement| statement.has_pages());
         if pending.statement.as_ref().is_some_and(|statement| statement.is_several) {
             pending.results_left = executed.results.len().saturating_sub(1);
         }
         match pending.stage_mut() {
-            Stage::Reading { rows, .. } if !has_rows => {
+            Stage::Reading { rows, .. } if !has_pages => {
                 *rows = executed.count;
                 reader.end()?;
                 self.last_page(cx, write_buffer);

@@ -349,7 +349,7 @@ impl<H: CasHandler> Machine<H> {
                 false if wants_keys => execute::RETURN_GENERATED_KEYS,
                 false => 0,
             },
-            fetch: statement.columns.is_some(),
+            fetch: statement.has_pages(),
             // The commit of one of several statements would close the results of those before it. All are committed
             // once the last result was read. Keys are gone after the commit, too, and so are rows for which the first
             // page has no room. A statement that was sent just when its process was taken can be sent again if it does

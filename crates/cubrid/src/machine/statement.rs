@@ -1,13 +1,14 @@
 //! Prepared statements and the plans made for their columns.
 
 use super::CasHandler;
-use crate::lexer;
+use crate::lexer::{self, Lexer};
 use crate::messages::description::Field;
 use crate::messages::server::Prepared as Reply;
 use crate::messages::statement;
 use crate::mirrored::{CastTexts, mirrored};
 use crate::types::{self, Decoder};
 use headrace_core::column::ColumnKind;
+use headrace_core::token::Token;
 use headrace_core::{Column, Described, Epoch, Prepared};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -62,7 +63,10 @@ pub struct Statement {
 
 impl Statement {
     pub(super) fn new(sql: Arc<str>, reply: Reply, epoch: Epoch) -> Self {
-        let Reply { handle, statement_type, parameters, mut fields, .. } = reply;
+        let Reply { handle, mut statement_type, parameters, mut fields, .. } = reply;
+        if is_empty_query(statement_type, &sql) {
+            statement_type = statement::EMPTY_QUERY;
+        }
         if statement_type == statement::CALL_SP {
             fields = (0..parameters).map(parameter).collect();
         }
@@ -116,10 +120,27 @@ impl Statement {
         }
     }
 
+    /// Returns true if the server answers its execution with a page of rows, of which there may be none.
+    pub(super) fn has_pages(&self) -> bool {
+        self.columns.is_some() && self.statement_type != statement::EMPTY_QUERY
+    }
+
     /// The name of its type: `INSERT`.
     pub(super) fn tag(&self) -> &'static [u8] {
+        if self.statement_type == statement::EMPTY_QUERY {
+            return b"SELECT";
+        }
         statement::name(self.statement_type).unwrap_or_default().as_bytes()
     }
+}
+
+/// Returns true for a query of which the server says that it is a constant: its conditions are false without a look at the
+/// tables, in all parts of a UNION or in one that the others depend on. Of such a constant it describes no columns, and
+/// its type has another number in each version, beyond those of statements (11.3.2: 71).
+fn is_empty_query(statement_type: u8, sql: &str) -> bool {
+    let begins_query = |word: &Token<'_>| ["select", "with", "values"].iter().any(|known| word.is(known));
+    (72..statement::CALL_SP).contains(&statement_type)
+        && Lexer::new(sql).find(|token| !token.is_punctuation(b'(')).is_some_and(|first| begins_query(&first))
 }
 
 /// The description of a value that a CALL returns; the server describes none. The type is in each value.

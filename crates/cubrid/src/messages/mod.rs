@@ -106,13 +106,14 @@ pub mod statement {
         SET_NAMES = 58, "SET NAMES.";
         KILL = 60, "KILL.";
         SET_TIMEZONE = 62, "SET TIME ZONE.";
+        EMPTY_QUERY = 106, "A query that the server has found to have no rows; other codes beyond those of statements, too.";
         CALL_SP = 0x7e, "CALL of a stored procedure, prepared with PREPARE_CALL.";
         UNKNOWN = 0x7f, "A statement whose type the server does not report.";
     }
 
     /// Returns true if statements of a type return rows.
     pub fn has_rows(statement_type: u8) -> bool {
-        matches!(statement_type, SELECT | CALL | EVALUATE | GET_STATS | CALL_SP)
+        matches!(statement_type, SELECT | CALL | EVALUATE | GET_STATS | EMPTY_QUERY | CALL_SP)
     }
 }
 

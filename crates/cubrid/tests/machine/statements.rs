@@ -1,7 +1,7 @@
 //! Statements, their cache, and the transactions around them.
 
 use crate::support::session::Conversation;
-use crate::support::{done, error, fetched, frame, inserted, prepared, reply, selected};
+use crate::support::{done, empty, error, fetched, frame, inserted, prepared, reply, selected};
 use headrace_core::{Discarded, FatalKind, IfUnsent, Modes, Protocol as _, Session as _, TransactionStatus, Verb};
 use headrace_cubrid::machine::{Execute, ParameterRows, Request};
 use headrace_testkit::{Completion, Shared, TestValue as V};
@@ -54,6 +54,25 @@ pub fn the_parameter_of_limit_is_an_expression_and_the_statement_is_known_by_its
     session.feed(&inserted(0, 1)).unwrap();
     session.execute(sql, vec![V::Int(1), V::Int(3)]);
     assert_eq!(session.sent(), ["EXECUTE 1 autocommit"]);
+}
+
+#[test]
+pub fn a_query_that_is_a_constant_without_rows_has_a_result() {
+    for sql in
+        ["(Select a from t where 1 = 0) union select a from t where 1 = 0", "with x as (select 1) select a from x"]
+    {
+        let mut session = Conversation::start();
+        let received = session.execute(sql, vec![]);
+        session.feed(&prepared(1, 106, 0)).unwrap();
+        session.feed(&empty(0)).unwrap();
+        let received = received.get();
+        assert_eq!((received.end.as_deref(), received.results), (Some("done"), vec![completion("SELECT", 0)]));
+    }
+    let mut session = Conversation::start();
+    let received = session.execute("vacuum", vec![]);
+    session.feed(&prepared(1, 121, 0)).unwrap();
+    session.feed(&inserted(0, 0)).unwrap();
+    assert_eq!(received.get().results, vec![completion("", 0)]);
 }
 
 #[test]

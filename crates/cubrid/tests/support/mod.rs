@@ -86,6 +86,11 @@ pub fn inserted(status: u8, count: i32) -> Vec<u8> {
     frame(status, &result(count, 20))
 }
 
+/// The reply to EXECUTE of a query that the server has found to be a constant without rows.
+pub fn empty(status: u8) -> Vec<u8> {
+    frame(status, &result(0, 106))
+}
+
 fn page(rows: &[(i32, i32)], is_last: bool) -> Vec<u8> {
     let mut page = [&[0; 4][..], &(rows.len() as u32).to_be_bytes()].concat();
     for (position, value) in rows {
