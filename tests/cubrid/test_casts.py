@@ -136,6 +136,99 @@ def test_arithmetic_after_a_null_means_what_literals_mean(conn: Any) -> None:
     assert conn.fetchval("select c from hr_operands where id = 2") == Decimal("1.001")
 
 
+def test_what_stands_for_null_means_what_literals_mean(conn: Any) -> None:
+    """The genuine server makes the results of all groups of the type that the first one's has, where that is the
+    parameter's."""
+    conn.execute("drop table if exists hr_alternatives")
+    columns = "id int primary key, a int, c numeric(12, 3), d double, dy date, moment datetime, bv bit varying(64)"
+    conn.execute(f"create table hr_alternatives ({columns})")
+    at = datetime.datetime(2020, 1, 2, 3, 4, 5, 678000)
+    row = (7, Decimal("2.125"), 0.25, datetime.date(2020, 1, 2), at, b"\x01")
+    conn.executemany("insert into hr_alternatives values (?, ?, ?, ?, ?, ?, ?)", [(1, *[None] * 6), (2, *row)])
+    for expression, value, expected in [
+        ("coalesce(sum(c), ?)", 0, Decimal("2.125")),
+        ("nvl(max(c), ?)", Decimal("2.5"), Decimal("2.125")),
+        ("ifnull(avg(d), ?)", 0, 0.25),
+        ("nvl2(max(c), max(c), ?)", 0, Decimal("2.125")),
+        ("coalesce(max(c), max(d), ?)", 0, 2.125),
+        ("max(c / a)", None, Decimal("0.303571429")),
+        ("coalesce(max(c / a), ?)", 0, Decimal("0.303571429")),
+        ("round(coalesce(sum(c), ?), 2)", 0, Decimal("2.13")),
+        ("coalesce(max(moment), ?)", datetime.date(2021, 1, 1), at),
+        ("max(adddate(coalesce(dy, ?), 3))", datetime.date(2021, 1, 1), datetime.date(2020, 1, 5)),
+        ("max(coalesce(bv, ?))", b"\x01\x02", b"\x01"),
+    ]:
+        values = [] if value is None else [value]
+        sql = f"select {expression} from hr_alternatives group by id order by id"
+        found = conn.fetch(sql, *values)[1][0]
+        assert (found, type(found)) == (expected, type(expected)), expression
+    query = "select max(c) from hr_alternatives b where b.id = o.id"
+    sql = f"select coalesce(({query}), ?) from hr_alternatives o order by id"
+    assert [found for (found,) in conn.fetch(sql, 0)] == [0, Decimal("2.125")]
+    assert conn.fetch("select id from hr_alternatives group by id having coalesce(sum(d), ?) > 0.1", 0) == [(2,)]
+    conn.executemany("update hr_alternatives set c = coalesce(?, c) where id = ?", [(None, 2), (Decimal("1.125"), 1)])
+    assert conn.fetch("select c from hr_alternatives order by id") == [(Decimal("1.125"),), (Decimal("2.125"),)]
+
+
+def test_results_of_decode_and_nullif_have_their_own_lengths(conn: Any) -> None:
+    conn.execute("drop table if exists hr_lengths")
+    conn.execute("create table hr_lengths (id int primary key, c char(5), v varchar(10))")
+    conn.executemany("insert into hr_lengths values (?, ?, ?)", [(1, "a", "a"), (2, "", "ab"), (3, "abc", None)])
+    for expression, values, expected in [
+        ("decode(id, 1, ?, ?)", ("x", "longer"), ["x", "longer", "longer"]),
+        ("decode(id, 1, ?, v)", ("x",), ["x", "ab", None]),
+        ("decode(id, 1, v, ?)", ("x",), ["a", "x", "x"]),
+        ("decode(c, ?, 1, ?, 2, 0)", ("a", ""), [1, 2, 0]),
+        ("nullif(?, ?) || '!'", ("x", "longer"), ["x!", "x!", "x!"]),
+        ("nullif(v, ?)", ("ab",), ["a", None, None]),
+        # The test server has no FIELD.
+        *([("field(c, ?, ?)", ("abc", ""), [0, 2, 1])] if CUBRID_URL else []),
+    ]:
+        found = conn.fetch(f"select {expression} from hr_lengths order by id", *values)
+        assert [value for (value,) in found] == expected, (expression, values)
+
+
+@pytest.mark.skipif(not CUBRID_URL, reason="the test server makes no TIMESTAMP of a DATE and a TIME")
+def test_times_after_noon_stay_there(conn: Any) -> None:
+    day, afternoon = datetime.date(2020, 1, 2), datetime.time(14, 5, 58)
+    moment = datetime.datetime(2020, 1, 2, 14, 5, 58)
+    assert conn.fetchval("select timestamp(date'2020-01-02', ?) from db_root", afternoon) == moment
+    assert conn.fetchval("select timestamp(?, ?) from db_root", day, afternoon) == moment
+    assert conn.fetchval("select addtime(datetime'2020-01-02 01:00:00', ?) from db_root", afternoon) == moment.replace(
+        hour=15
+    )
+    assert conn.fetchval("select extract(hour from ?) from db_root", afternoon) == 14
+
+
+def test_patterns_find_empty_texts_in_an_index(conn: Any) -> None:
+    conn.execute("drop table if exists hr_patterns")
+    conn.execute("create table hr_patterns (id int primary key, s varchar(20))")
+    conn.execute("create index hr_patterns_s on hr_patterns (s)")
+    conn.executemany("insert into hr_patterns values (?, ?)", [(1, ""), (2, "a"), (3, None), (4, "ab")])
+    for condition, value, expected in [
+        ("s like ?", "%", [1, 2, 4]),
+        ("s like ?", "%%", [1, 2, 4]),
+        ("s like ?", "", [1]),
+        ("s like ?", "a%", [2, 4]),
+        ("s like ?", "%b", [4]),
+        ("s like '%' || ? || '%'", "", [1, 2, 4]),
+        ("s like '%' || ? || '%'", "b", [4]),
+        ("s like concat(?, '%') escape '#'", "", [1, 2, 4]),
+        ("s like ? and id > 1", "%", [2, 4]),
+        ("s not like ?", "%", []),
+        ("s like ?", None, []),
+        (
+            "(select count(*) from hr_patterns a inner join hr_patterns b on a.id = b.id and b.s like ?) = 3",
+            "%",
+            [1, 2, 3, 4],
+        ),
+    ]:
+        found = conn.fetch(f"select id from hr_patterns where {condition} order by id", value)
+        assert [number for (number,) in found] == expected, (condition, value)
+    conn.executemany("update hr_patterns set s = s || 'x' where s like ?", [("b%",), ("%",)])
+    assert conn.fetch("select s from hr_patterns order by id") == [("x",), ("ax",), (None,), ("abx",)]
+
+
 def test_shorter_texts_in_in_equal_those_of_a_char_column(conn: Any) -> None:
     conn.execute("drop table if exists hr_codes")
     conn.execute("create table hr_codes (id int primary key, c char(5), v varchar(5))")
@@ -153,3 +246,15 @@ def test_shorter_texts_in_in_equal_those_of_a_char_column(conn: Any) -> None:
     ]:
         found = [row[0] for row in conn.execute(f"select id from hr_codes where {where} order by id", values)]
         assert found == expected, where
+    conn.executemany("delete from hr_codes where c in (?, ?)", [("a", "zz"), ("abcde", "가")])
+    assert conn.fetch("select id from hr_codes order by id") == [(2,), (4,)]
+
+
+def test_texts_of_several_lengths_in_in_are_one_statement(conn: Any) -> None:
+    """Beside another collation than the database's a list of CHARs of several lengths was an error (-181)."""
+    conn.execute("drop table if exists hr_collated")
+    conn.execute("create table hr_collated (id int primary key, v varchar(5) collate utf8_en_ci)")
+    conn.executemany("insert into hr_collated values (?, ?)", [(1, "a"), (2, "ab"), (3, "ABC")])
+    for values, expected in [(("a", "ABC"), [1, 3]), (("ab", "x"), [2]), (("", "ABC"), [3]), (("ab", None), [2])]:
+        found = conn.fetch("select id from hr_collated where v in (?, ?) order by id", *values)
+        assert [number for (number,) in found] == expected, values

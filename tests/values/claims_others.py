@@ -300,15 +300,33 @@ def _(t: Trial) -> None:
 
 shown(
     CUBRID,
-    "A text in IN with several values is sent as `CAST(? AS CHAR(n))` with its length",
+    "So it does for numbers, times and bytes in COALESCE, NVL, NVL2 and IFNULL",
+    by="tests/cubrid/test_casts.py::test_what_stands_for_null_means_what_literals_mean",
+)
+shown(
+    CUBRID,
+    "And for those in TIMESTAMP, ADDTIME and EXTRACT",
+    by="tests/cubrid/test_casts.py::test_times_after_noon_stay_there",
+)
+shown(
+    CUBRID,
+    "A text in IN with several values is sent as `(CASE WHEN 1=1 THEN ? ELSE 'x' END)`",
+    by="crates/cubrid/src/types/cast.rs::what_is_written_is_the_same_for_texts_of_all_lengths",
+)
+shown(
+    CUBRID,
     "and `code IN (?, ?)` finds no shorter text",
-    "Each combination of lengths is a statement of its own",
     by="tests/cubrid/test_casts.py::test_shorter_texts_in_in_equal_those_of_a_char_column",
 )
 shown(
     CUBRID,
-    "In a batch with texts of several lengths the type is VARCHAR",
-    by="crates/cubrid/src/types/cast.rs::values_of_several_types_have_one_that_takes_all",
+    "So are the texts in NULLIF, DECODE and FIELD.",
+    by="tests/cubrid/test_casts.py::test_results_of_decode_and_nullif_have_their_own_lengths",
+)
+shown(
+    CUBRID,
+    "In a pattern of LIKE, a text that is empty or has nothing but `%`",
+    by="tests/cubrid/test_casts.py::test_patterns_find_empty_texts_in_an_index",
 )
 shown(
     CUBRID,

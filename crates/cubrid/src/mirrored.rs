@@ -12,13 +12,20 @@
 //! Arithmetic waits for the value, too, but for that of the first row: where the other operand is NULL there, the result
 //! has the type of that operand's column in all rows. 7 + 2.25 is 9 then, in the list of a query, in an aggregate, and in
 //! what is made of it; it is 9.25 if no NULL came first.
+//!
+//! So do COALESCE, NVL, NVL2 and IFNULL, for the value of the first row or group: `COALESCE(SUM(price), ?)` with 0 is a whole
+//! number in all groups if the first one's sum is NULL, as is the same of a subquery, a window or a quotient.
+//!
+//! Where a column has an index, `LIKE ?` reads a part of it, which begins behind the empty text whatever is bound
+//! (`qo_rewrite_like_for_index_scan`), so that `%` finds no empty text. It does not, where the pattern is something else than
+//! functions that the server knows beforehand.
 
 use crate::lexer::Lexer;
 use headrace_core::token::{Token, TokenKind};
 use std::ops::Range;
 
 /// Functions with such arguments, and the numbers of these.
-const FUNCTIONS: [(&str, Range<usize>); 15] = [
+const FUNCTIONS: [(&str, Range<usize>); 22] = [
     ("if", 1..3),
     ("decode", 0..usize::MAX),
     ("nullif", 0..2),
@@ -36,7 +43,20 @@ const FUNCTIONS: [(&str, Range<usize>); 15] = [
     ("hex", 0..1),
     ("octet_length", 0..1),
     ("bit_length", 0..1),
+    ("coalesce", 0..usize::MAX),
+    ("nvl", 0..2),
+    ("nvl2", 0..3),
+    ("ifnull", 0..2),
+    // Take a time for text, which has AM and PM, of which they read neither.
+    ("timestamp", 0..2),
+    ("addtime", 0..2),
+    // Reads a DATE as a time.
+    ("extract", 0..1),
 ];
+
+/// Functions that are one of their arguments, and have the type of the first value that they had, and those of times. Texts
+/// are left as they are there: what they are beside has their type, or is text with them.
+const ALTERNATIVES: [&str; 7] = ["coalesce", "nvl", "nvl2", "ifnull", "timestamp", "addtime", "extract"];
 
 /// Functions that compare their arguments: a text is one of CHAR there, which a literal is, so that blanks at the end of
 /// what it is compared with do not count.
@@ -54,7 +74,7 @@ enum Frame {
     /// Parentheses around an operand, which is beside what they are beside.
     Group { beside: Option<Beside> },
     /// The arguments of a function, of which some are mirrored.
-    Arguments { at: usize, mirrored: Range<usize>, compares: bool },
+    Arguments { at: usize, mirrored: Range<usize>, beside: Beside },
     /// The items of IN, which are several.
     List,
     /// The argument of an aggregate with DISTINCT, or of GROUP_CONCAT, and of the functions in it.
@@ -74,9 +94,7 @@ impl Frame {
             Self::Sorted => Some(Beside::Compared),
             Self::List => Some(Beside::List),
             Self::Group { beside } => *beside,
-            Self::Arguments { at, mirrored, compares } => {
-                mirrored.contains(at).then_some(if *compares { Beside::Compared } else { Beside::Any })
-            }
+            Self::Arguments { at, mirrored, beside } => mirrored.contains(at).then_some(*beside),
             Self::Case { is_result } => is_result.then_some(Beside::Any),
         }
     }
@@ -89,6 +107,10 @@ pub enum Beside {
     Any,
     /// Values that it is reckoned with.
     Operand,
+    /// Values that stand for it, or it for them, where one of them is NULL, and times that make one with it.
+    Alternative,
+    /// Nothing but what makes the pattern of LIKE.
+    Pattern,
     /// Values that it is compared with, or sorted by.
     Compared,
     /// The other items of IN. There a parameter keeps its type, whatever the items are compared with, and a text that is
@@ -111,18 +133,20 @@ pub struct Place {
 pub fn mirrored(sql: &str) -> Vec<Place> {
     let (mut found, mut count) = (Vec::new(), 0);
     let mut frames: Vec<Frame> = Vec::new();
-    let mut limit = LimitClause::default();
+    let (mut limit, mut pattern) = (LimitClause::default(), Pattern::default());
     let parentheses = Parentheses::of(sql);
     let tokens = &parentheses.tokens;
     for (at, token) in tokens.iter().enumerate() {
         let before = at.checked_sub(1).map(|before| &tokens[before]);
         let is = |word: &str, known: &str| word.eq_ignore_ascii_case(known);
         let in_limit = limit.holds(token);
+        let in_pattern = pattern.holds(token, before, tokens.get(at + 1));
         match token.kind {
             TokenKind::Placeholder => {
                 let beside = match frames.last().and_then(Frame::beside) {
                     compared @ Some(Beside::Compared) if !parentheses.is_reckoned(at, at) => compared,
                     _ if !in_limit && parentheses.is_operand(at) => Some(Beside::Operand),
+                    None | Some(Beside::Alternative) if in_pattern => Some(Beside::Pattern),
                     beside => beside,
                 };
                 found.extend(beside.map(|beside| Place { number: count, at: token.start, beside }));
@@ -140,8 +164,12 @@ pub fn mirrored(sql: &str) -> Vec<Place> {
                     _ if is(name, "in") && !is_query && parentheses.has_items[at] => Frame::List,
                     _ if !is_query && (sorts || around == Some(&Frame::Sorted)) => Frame::Sorted,
                     Some((name, mirrored)) => {
-                        let compares = COMPARING.contains(name);
-                        Frame::Arguments { at: 0, mirrored: mirrored.clone(), compares }
+                        let beside = match name {
+                            name if COMPARING.contains(name) => Beside::Compared,
+                            name if ALTERNATIVES.contains(name) => Beside::Alternative,
+                            _ => Beside::Any,
+                        };
+                        Frame::Arguments { at: 0, mirrored: mirrored.clone(), beside }
                     }
                     None if is_query || is_name(name) => Frame::Other,
                     // The rows of IN keep the types of their values.
@@ -254,20 +282,19 @@ fn is_name(word: &str) -> bool {
     !word.is_empty() && !OPERATORS.iter().any(|operator| word.eq_ignore_ascii_case(operator))
 }
 
-/// A statement with the types of the values around the parameters at these places; `None` if there are no types to write.
+/// A statement with what is to be written for the parameters at these places, as a rule `CAST(? AS type)`; `None` if there
+/// is nothing to write.
 pub fn with_types(
     sql: &str,
     places: &[(usize, usize)],
-    mut type_of: impl FnMut(usize) -> Option<String>,
+    mut written_for: impl FnMut(usize) -> Option<String>,
 ) -> Option<String> {
     let mut out = String::new();
     let mut from = 0;
     for &(number, at) in places {
-        let Some(name) = type_of(number) else { continue };
+        let Some(written) = written_for(number) else { continue };
         out += &sql[from..at];
-        out += "CAST(? AS ";
-        out += &name;
-        out.push(')');
+        out += &written;
         from = at + 1;
     }
     if from == 0 {
@@ -307,6 +334,34 @@ impl LimitClause {
             TokenKind::Word if self.is_compared && token.is("between") => self.is_between = true,
             TokenKind::Word if self.is_between && token.is("and") => self.is_between = false,
             TokenKind::Word if token.is("offset") || token.text.starts_with(|first: char| first.is_ascii_digit()) => {}
+            _ => self.depth = None,
+        }
+        self.depth.is_some()
+    }
+}
+
+/// The pattern of LIKE: texts, parameters, functions of them, and what joins them.
+#[derive(Default)]
+struct Pattern {
+    /// How many parentheses are open in it.
+    depth: Option<usize>,
+}
+
+impl Pattern {
+    /// Returns true if the token is in such a pattern.
+    fn holds(&mut self, token: &Token<'_>, before: Option<&Token<'_>>, next: Option<&Token<'_>>) -> bool {
+        if token.is("like") && !before.is_some_and(|before| before.is_punctuation(b'.')) {
+            self.depth = Some(0);
+            return false;
+        }
+        let Some(open) = &mut self.depth else { return false };
+        match token.kind {
+            TokenKind::Punctuation(b'(') => *open += 1,
+            TokenKind::Punctuation(b')') if *open > 0 => *open -= 1,
+            TokenKind::Placeholder | TokenKind::Punctuation(b'|' | b'+') => {}
+            TokenKind::Constant | TokenKind::String | TokenKind::Quoted => {}
+            _ if *open > 0 && !token.is("select") => {}
+            TokenKind::Word if next.is_some_and(|next| next.is_punctuation(b'(')) && is_name(token.word()) => {}
             _ => self.depth = None,
         }
         self.depth.is_some()
@@ -384,7 +439,11 @@ mod tests {
             ("update t set a = case when b = ? then ? else -(?) end, b = ? where c = ?", &[1, 2]),
             ("select case ? when ? then ? end, ?", &[2]),
             ("select case when a = ? then case b when ? then ? else ? end else (select ? from t) end", &[2, 3]),
-            ("select case when a in (?, ?) then coalesce(?, 1) end", &[0, 1]),
+            ("select case when a in (?, ?) then abs(?, 1) end", &[0, 1]),
+            (
+                "select coalesce(sum(a), ?), nvl(?, (?)), NVL2(a, ?, abs(?)), ifnull((select ? from t), ?), extract(hour from ?)",
+                &[0, 1, 2, 3, 6, 7],
+            ),
             ("select a in (?), a in (select ?, ?), (a, b) in ((?, ?), (?, ?)), f in (g(?, 1))", &[]),
             (
                 "select count(distinct a + ?), sum(Distinct abs(nvl(a, ?) * (?))), count(?), max(a + ?) from t",
@@ -430,6 +489,25 @@ mod tests {
         let beside: Vec<Beside> = mirrored(sql).into_iter().map(|place| place.beside).collect();
         let within = [Beside::Compared, Beside::Compared, Beside::List, Beside::List];
         assert_eq!(beside, [&[Beside::Compared, Beside::Operand][..], &within].concat());
+        let sql = "select coalesce(a, ?), nvl(a, ?) + 1, if(a, ifnull(b, ?), ?) from t";
+        let beside: Vec<Beside> = mirrored(sql).into_iter().map(|place| place.beside).collect();
+        assert_eq!(beside, [Beside::Alternative, Beside::Operand, Beside::Alternative, Beside::Any]);
+    }
+
+    #[test]
+    fn what_makes_the_pattern_of_like() {
+        for (sql, expected) in [
+            ("select a from t where b like ? and c = ?", &[0][..]),
+            ("select a from t where (b NOT LIKE ?) or c = ? or d like concat('%', upper(?), ?) escape ?", &[0, 2, 3]),
+            ("select b like '%' || ? || '%', ? from t", &[0]),
+            ("select a from t where b like c and d = ? or b like (select ? from t) and t.like = ?", &[]),
+            ("select 'like', ? from t order by f(?)", &[]),
+            ("select case when a like nvl(?, '%') then b end limit ?", &[0]),
+        ] {
+            let places = mirrored(sql);
+            assert!(places.iter().all(|place| place.beside == Beside::Pattern), "{sql}");
+            assert_eq!(places.into_iter().map(|place| place.number).collect::<Vec<_>>(), expected, "{sql}");
+        }
     }
 
     #[test]
@@ -470,13 +548,13 @@ mod tests {
 
     #[test]
     fn types_are_written_around_them() {
-        let types = |number: usize| [None, Some("DOUBLE".to_owned()), None][number].clone();
+        let types = |number: usize| [None, Some("CAST(? AS DOUBLE)".to_owned()), None][number].clone();
         let places = |sql| mirrored(sql).into_iter().map(|place| (place.number, place.at)).collect::<Vec<_>>();
         let written = |sql, types: fn(usize) -> Option<String>| with_types(sql, &places(sql), types);
         let typed = written("select if(a = ?, ?, ?) from t", types);
         assert_eq!(typed.as_deref(), Some("select if(a = ?, CAST(? AS DOUBLE), ?) from t"));
         assert_eq!(written("select if(1 = 1, ?, 5), '한'", |_| None), None);
-        assert_eq!(written("select ?", |_| Some("DOUBLE".to_owned())), None);
+        assert_eq!(written("select ?", |_| Some("CAST(? AS DOUBLE)".to_owned())), None);
     }
 
     #[test]

@@ -256,7 +256,7 @@ impl<H: CasHandler> Machine<H> {
             for (number, beside) in whole.chain(mirrored.iter().map(|place| (place.number, place.beside))) {
                 let own = params.get(number).map_or(Cast::Other, |value| Cast::beside(&value, beside));
                 types[number] = match beside {
-                    Beside::Operand => types[number].with_operand(own),
+                    Beside::Operand | Beside::Alternative => types[number].with_operand(own),
                     _ => types[number].with(own),
                 };
             }
@@ -277,7 +277,7 @@ impl<H: CasHandler> Machine<H> {
             }
         }
         places.sort_unstable();
-        if let Some(typed) = mirrored::with_types(&sql, &places, |number| types[number].name()) {
+        if let Some(typed) = mirrored::with_types(&sql, &places, |number| types[number].written()) {
             pending.request.retype(typed.into());
         }
     }
@@ -297,7 +297,7 @@ impl<H: CasHandler> Machine<H> {
             !statement.casts.bits.contains(number) && params.get(*number).is_ok_and(|value| is_empty_bytes(&value))
         });
         drop(params);
-        let typed = mirrored::with_types(&statement.sql, &places, |_| Some("BIT VARYING".into()));
+        let typed = mirrored::with_types(&statement.sql, &places, |_| Some("CAST(? AS BIT VARYING)".into()));
         let Some(typed) = typed else { return false };
         pending.request.retype(typed.into());
         (pending.is_bits_typed, pending.statement) = (true, None);

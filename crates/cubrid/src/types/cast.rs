@@ -7,9 +7,6 @@ use headrace_core::{Value, ValueKind};
 /// The digits of a NUMERIC.
 const DIGITS: usize = 38;
 
-/// The longest text that is written as CHAR: what a column of that type has at most, by far.
-const CHARACTERS: usize = 2000;
-
 /// The least literal that is a BIGINT, though it would fit an INTEGER (`TYPEOF`, 11.3.2).
 const LONG: u64 = 2_147_483_647;
 
@@ -31,10 +28,12 @@ pub enum Cast {
     },
     /// DOUBLE.
     Double,
-    /// CHAR with its length in characters, which a text has as a literal.
-    Char(usize),
     /// A type without numbers.
     Named(&'static str),
+    /// CHAR with the length that the text has, whichever that is, and the collation of what is beside it: a literal's.
+    Literal,
+    /// Its own type, but as an expression that is no constant.
+    Inconstant,
     /// There is no literal, or no common type.
     Other,
 }
@@ -49,18 +48,20 @@ impl Cast {
     pub fn beside<V: Value>(value: &V, beside: Beside) -> Self {
         let is_text = value.kind() == ValueKind::Text;
         match beside {
-            Beside::Compared if is_text => Self::char(value).unwrap_or(Self::of(value)),
-            Beside::List if is_text => Self::char(value).unwrap_or(Self::Other),
+            Beside::Compared | Beside::List if is_text => Self::Literal,
             // Other values have the type there that they are sent with.
             Beside::List => Self::Other,
-            Beside::Any | Beside::Operand | Beside::Compared => Self::of(value),
+            Beside::Alternative if is_text => Self::Other,
+            Beside::Pattern => Self::pattern(value),
+            Beside::Any | Beside::Operand | Beside::Compared | Beside::Alternative => Self::of(value),
         }
     }
 
-    /// CHAR, if the text has characters.
-    fn char<V: Value>(value: &V) -> Option<Self> {
-        let characters = value.with_text(|text| text.iter().filter(|&&byte| byte & 0xc0 != 0x80).count()).ok()?;
-        (1..=CHARACTERS).contains(&characters).then_some(Self::Char(characters))
+    /// A part of a pattern: if the empty text is like all of it, it is no constant.
+    fn pattern<V: Value>(value: &V) -> Self {
+        let is_text = value.kind() == ValueKind::Text;
+        let has_any = is_text && value.with_text(|text| text.iter().all(|&byte| byte == b'%')).unwrap_or(false);
+        if has_any { Self::Inconstant } else { Self::Null }
     }
 
     /// The type of a literal of the value.
@@ -114,7 +115,6 @@ impl Cast {
             (Self::Null, cast) | (cast, Self::Null) => cast,
             (left, right) if left == right => left,
             (Self::Integer, Self::Bigint) | (Self::Bigint, Self::Integer) => Self::Bigint,
-            (Self::Char(_), Self::Char(_) | Self::VARCHAR) | (Self::VARCHAR, Self::Char(_)) => Self::VARCHAR,
             (Self::Double, cast) | (cast, Self::Double) if numeric(cast).is_some() => Self::Double,
             (left, right) => match (numeric(left), numeric(right)) {
                 (Some(left), Some(right)) => {
@@ -136,15 +136,26 @@ impl Cast {
         }
     }
 
+    /// What is written for a parameter; `None` if it stays as it is.
+    pub fn written(self) -> Option<String> {
+        match self {
+            // With another result that is a literal it has the type of one. CHAR(n) would make a statement of each
+            // combination of lengths, and pads a result of NULLIF to the longest; DECODE in a DECODE ends the CAS.
+            Self::Literal => Some("(CASE WHEN 1=1 THEN ? ELSE 'x' END)".into()),
+            // Some other functions are refused beside another character set, and a query in a condition of JOIN.
+            Self::Inconstant => Some("NVL2(RAND(), ?, '')".into()),
+            cast => cast.name().map(|name| format!("CAST(? AS {name})")),
+        }
+    }
+
     /// Its name in CAST; `None` if there is no type to write.
     pub fn name(self) -> Option<String> {
         Some(match self {
-            Self::Null | Self::Other => return None,
+            Self::Null | Self::Other | Self::Literal | Self::Inconstant => return None,
             Self::Integer => "INTEGER".into(),
             Self::Bigint => "BIGINT".into(),
             Self::Numeric { whole, fraction } => format!("NUMERIC({}, {fraction})", (whole + fraction).max(1)),
             Self::Double => "DOUBLE".into(),
-            Self::Char(length) => format!("CHAR({length})"),
             Self::Named(name) => name.into(),
         })
     }
@@ -169,14 +180,22 @@ mod tests {
             (date, Cast::Integer, None),
             (date, Cast::Other, None),
             (Cast::Null, Cast::Null, None),
-            (Cast::Char(2), Cast::Char(2), Some("CHAR(2)")),
-            (Cast::Char(2), Cast::Char(3), Some("VARCHAR")),
-            (Cast::Char(2), Cast::VARCHAR, Some("VARCHAR")),
-            (Cast::Char(2), Cast::Other, None),
+            (Cast::Literal, Cast::Integer, None),
         ] {
             assert_eq!(left.with(right).name().as_deref(), expected);
             assert_eq!(right.with(left).name().as_deref(), expected);
         }
+    }
+
+    #[test]
+    fn what_is_written_is_the_same_for_texts_of_all_lengths() {
+        assert_eq!(
+            Cast::Literal.with(Cast::Literal).with(Cast::Null).written().as_deref(),
+            Some("(CASE WHEN 1=1 THEN ? ELSE 'x' END)")
+        );
+        assert_eq!(Cast::Null.with(Cast::Inconstant).written().as_deref(), Some("NVL2(RAND(), ?, '')"));
+        assert_eq!(Cast::Double.written().as_deref(), Some("CAST(? AS DOUBLE)"));
+        assert_eq!(Cast::Null.written(), None);
     }
 
     #[test]
