@@ -136,6 +136,14 @@ def test_an_error_of_the_programs_own_iterator_keeps_its_text(shared: Any, place
     shared.execute(table)
     with pytest.raises(ValueError, match=r"^mine$"):
         shared.executemany(insert, rows())
+
+    class Broken:
+        def __iter__(self) -> Iterator[int]:
+            raise ValueError("mine")
+
+    for execute, given in ((shared.executemany, [(1,), Broken()]), (shared.execute, Broken())):
+        with pytest.raises(ValueError, match=r"^mine$"):
+            execute(insert, given)
     assert shared.fetchval("select count(*) from mine") == 0
 
 

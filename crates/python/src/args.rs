@@ -8,6 +8,7 @@ use crate::globals::type_name;
 use crate::limits;
 use crate::params::{PyParams, is_unordered};
 use crate::settings::Settings;
+use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyList, PyMemoryView, PyString, PyTuple};
 
@@ -284,7 +285,8 @@ fn no_rows(source: &Bound<'_, PyAny>) -> Option<PyErr> {
 /// A row of parameters as a tuple.
 ///
 /// # Errors
-/// For an object that is not a sequence, or is text: a str given as the parameters is nearly always a mistake.
+/// For an object that is not a sequence, or is text: a str given as the parameters is nearly always a mistake; and
+/// whatever the object's own iterator raises.
 pub fn sequence<'py>(row: &Bound<'py, PyAny>) -> Result<Bound<'py, PyTuple>, ClientError> {
     if let Ok(tuple) = row.cast_exact::<PyTuple>() {
         return Ok(tuple.clone());
@@ -295,7 +297,12 @@ pub fn sequence<'py>(row: &Bound<'py, PyAny>) -> Result<Bound<'py, PyTuple>, Cli
     if row.is_instance_of::<PyString>() || row.is_instance_of::<PyBytes>() || is_unordered(row) || is_batch(row) {
         return Err(no_sequence(row));
     }
-    let Ok(values) = row.try_iter() else { return Err(no_sequence(row)) };
+    let values = match row.try_iter() {
+        Ok(values) => values,
+        Err(error) if error.is_instance_of::<PyTypeError>(row.py()) => return Err(no_sequence(row)),
+        // Its own iterator has failed.
+        Err(error) => return Err(error.into()),
+    };
     Ok(PyTuple::new(row.py(), values.collect::<PyResult<Vec<_>>>()?)?)
 }
 

@@ -222,7 +222,10 @@ impl<'a> PyValue<'a> {
             Shape::Number => return Err(self.wrong("a geometric value")),
         };
         let before = into.len();
-        let items = value.try_iter().map_err(|_| self.wrong("a geometric value"))?;
+        let items = value.try_iter().map_err(|error| match error.is_instance_of::<PyTypeError>(value.py()) {
+            true => self.wrong("a geometric value"),
+            false => error.into(),
+        })?;
         for item in items {
             if into.len() > max {
                 break;
