@@ -60,7 +60,12 @@ impl Ymd {
 
     /// As the server prints it.
     pub fn text(self) -> String {
-        format!("{:04}-{:02}-{:02}", self.year, self.month, self.day)
+        let Ymd { year, month, day } = self;
+        if year > 9999 || month > 99 || day > 99 {
+            return format!("{year:04}-{month:02}-{day:02}");
+        }
+        // Formatting takes ten times as long.
+        joined([&pair((year / 100) as u8), &pair((year % 100) as u8), b"-", &pair(month), b"-", &pair(day)])
     }
 
     /// The fields of a count of days, `None` outside of the years 0 to 9999 that the server supports.
@@ -94,9 +99,25 @@ impl Clock {
 
     /// As the server prints it; the fraction only if there is one.
     pub fn text(self) -> String {
-        let whole = format!("{:02}:{:02}:{:02}", self.hours, self.minutes, self.seconds);
+        let Clock { hours, minutes, seconds, micros: _ } = self;
+        let whole = if hours > 99 || minutes > 99 || seconds > 99 {
+            format!("{hours:02}:{minutes:02}:{seconds:02}")
+        } else {
+            joined([&pair(hours as u8), b":", &pair(minutes), b":", &pair(seconds), b""])
+        };
         if self.micros == 0 { whole } else { format!("{whole}.{:06}", self.micros) }
     }
+}
+
+/// Both digits of a number below 100.
+fn pair(number: u8) -> [u8; 2] {
+    [b'0' + number / 10, b'0' + number % 10]
+}
+
+fn joined(parts: [&[u8]; 6]) -> String {
+    let mut text = Vec::with_capacity("2024-02-29 13:14:15.678901".len());
+    parts.into_iter().for_each(|part| text.extend_from_slice(part));
+    String::from_utf8(text).unwrap_or_default()
 }
 
 /// Microseconds since 1970-01-01 00:00.

@@ -5,7 +5,9 @@ use super::encode::{
     Lists, bit_number, date_fields, finite, no_type, outside, plain_decimal, plain_int, plain_text, time_micros,
     time_text, timestamp_fields, vector,
 };
+use headrace_core::number_text::int_text;
 use headrace_core::{Mismatch, Value, ValueKind};
+use std::cmp::Ordering;
 use std::io::Write;
 
 /// The kind of a field: all of them are text for the server, which reads a number or a date in them by the column's
@@ -151,9 +153,12 @@ fn plain<V: Value>(value: &V, column: FieldKind, out: &mut Vec<u8>) -> Result<()
     let start = out.len();
     match kind {
         ValueKind::Bool => out.push(b'0' + u8::from(value.bool()?)),
-        ValueKind::Int => {
-            value.with_decimal(|text| plain_int(text).map(|plain| out.extend_from_slice(plain.as_bytes())))??;
-        }
+        ValueKind::Int => match value.int() {
+            Ok(number) => out.extend_from_slice(int_text(number).as_bytes()),
+            Err(_) => {
+                value.with_decimal(|text| plain_int(text).map(|plain| out.extend_from_slice(plain.as_bytes())))??;
+            }
+        },
         // Of a text the server would round a half away from zero, of a DOUBLE to the even number. Without a precision
         // digits beyond the 17th would be zeros.
         ValueKind::Float if column == FieldKind::Integer => {
@@ -216,18 +221,37 @@ fn is_date_in_digits(digits: &[u8]) -> bool {
 
 /// A date or time: only its digits if the column is a number.
 fn timestamp(text: &str, column: FieldKind, out: &mut Vec<u8>) {
+    if !column.is_number() {
+        out.extend_from_slice(text.as_bytes());
+        return;
+    }
     let text = if column.is_whole() { text.split('.').next().unwrap_or(text) } else { text };
-    out.extend(text.bytes().filter(|byte| !column.is_number() || byte.is_ascii_digit() || *byte == b'.'));
+    out.extend(text.bytes().filter(|byte| byte.is_ascii_digit() || *byte == b'.'));
 }
 
-/// A floating-point number, as the server makes text of one.
+/// A floating-point number, as the server makes text of one: the shortest digits, with an exponent if it is large.
 fn float(number: f64, out: &mut Vec<u8>) {
-    let scientific = format!("{number:e}");
-    let exponent = scientific.split_once('e').and_then(|(_, exponent)| exponent.parse::<i32>().ok());
-    if exponent.is_some_and(|exponent| (-15..15).contains(&exponent)) {
-        append(out, format_args!("{number}"));
-    } else {
-        out.extend_from_slice(scientific.as_bytes());
+    let start = out.len() + usize::from(number.is_sign_negative());
+    append(out, format_args!("{number:e}"));
+    let Some(end) = out[start..].iter().position(|&byte| byte == b'e').map(|at| start + at) else { return };
+    let exponent = std::str::from_utf8(&out[end + 1..]).ok().and_then(|text| text.parse::<i32>().ok());
+    let Some(exponent) = exponent.filter(|exponent| (-15..15).contains(exponent)) else { return };
+    out.truncate(end);
+    if end > start + 1 {
+        // The point stands after the first digit.
+        out.remove(start + 1);
+    }
+    let digits = out.len() - start;
+    if exponent < 0 {
+        let zeros = exponent.unsigned_abs() as usize - 1;
+        out.splice(start..start, b"0.".iter().copied().chain(std::iter::repeat_n(b'0', zeros)));
+        return;
+    }
+    let whole = exponent as usize + 1;
+    match digits.cmp(&whole) {
+        Ordering::Less => out.resize(start + whole, b'0'),
+        Ordering::Equal => {}
+        Ordering::Greater => out.insert(start + whole, b'.'),
     }
 }
 
@@ -286,5 +310,30 @@ mod tests {
         let mut out = Vec::new();
         field(b"\0\xff\t", true, &mut out);
         assert_eq!(out, b"00FF09");
+    }
+
+    #[test]
+    fn floats_have_their_shortest_digits() {
+        let powers = (-18..=18).map(|power| format!("e{power}"));
+        let texts = powers.flat_map(|power| {
+            ["0", "1", "-1.5", "9.25", "1.2345678901234567", "-9.999999999999999"]
+                .map(|digits| format!("{digits}{power}"))
+        });
+        let mut bits = 1_u64;
+        let others = (0..20_000).map(|_| {
+            bits = bits.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            // Of exponents about 0, where the form changes.
+            f64::from_bits(bits & !(0x7ff << 52) | ((1023 - 60 + (bits >> 52) % 120) << 52))
+        });
+        for number in
+            texts.filter_map(|text| text.parse().ok()).chain(others).chain([-0.0, f64::MAX, f64::MIN_POSITIVE])
+        {
+            let scientific = format!("{number:e}");
+            let exponent: i32 = scientific.split_once('e').and_then(|(_, text)| text.parse().ok()).unwrap_or(99);
+            let wanted = if (-15..15).contains(&exponent) { number.to_string() } else { scientific };
+            let mut out = b"before\t".to_vec();
+            float(number, &mut out);
+            assert_eq!(String::from_utf8_lossy(&out[7..]), wanted);
+        }
     }
 }
