@@ -1,16 +1,20 @@
-"""What MariaDB makes otherwise of parameters than of literals is sent as text; MySQL has the same tests."""
+"""What MariaDB or MySQL makes otherwise of parameters than of literals is sent as text."""
 
 from __future__ import annotations
 
 import datetime as dt
+import decimal
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import headrace.mysql
+from headrace import errors
 from served import fresh
 
 Conn = headrace.mysql.Connection[Any]
+D = decimal.Decimal
 LATE = dt.timedelta(seconds=-3)
 
 
@@ -42,7 +46,17 @@ PATTERNS = [
 
 
 def literal(value: Any) -> str:
-    return "NULL" if value is None else repr(value) if not isinstance(value, float) else f"{value!r}e0"
+    if isinstance(value, float):
+        return f"{value!r}e0" if "e" not in repr(value) else repr(value)
+    return "NULL" if value is None else str(value) if isinstance(value, D) else repr(value)
+
+
+def outcome(execute: Callable[..., Any], *args: Any) -> Any:
+    """The rows, or the number of the error."""
+    try:
+        return execute(*args).fetchall()
+    except errors.Error as error:
+        return error.sqlcode
 
 
 @pytest.mark.parametrize(("condition", "values"), OPERANDS + PATTERNS)
@@ -51,6 +65,37 @@ def test_conditions_are_those_of_literals(my: Conn, condition: str, values: list
     for value in values:
         by_hand = my.executescript(query.replace("?", literal(value))).fetchall()
         assert (value, my.fetch(query, value)) == (value, by_hand)
+
+
+NOT_UTF8 = [b"\xe4", b"a\xff", b"\xffa", b"\xc3\xa4", b"a", b"", b"A"]
+
+
+@pytest.mark.servers("mariadb", "mysql", "mysql80")
+@pytest.mark.parametrize("column", ["s", "l", "bin", "t", "b", "e"])
+@pytest.mark.parametrize("condition", ["= ?", "<> ?", "IN (?, ?)", "LIKE ?", "> ?"])
+def test_bytes_that_are_no_text_are_not_found_in_text(my: Conn, column: str, condition: str) -> None:
+    columns = (
+        "s varchar(9), l varchar(9) character set latin1, bin varchar(9) collate utf8mb4_bin, t text, b varbinary(9)"
+    )
+    fresh(my, f"table texts (id int primary key, {columns}, e enum('', 'a', '?'))")
+    my.executemany(
+        "INSERT INTO texts VALUES (?, ?, ?, ?, ?, ?, ?)", [(n, *[v] * 6) for n, v in enumerate(["", "a", "?"])]
+    )
+    query = f"SELECT id FROM texts WHERE {column} {condition} ORDER BY id"
+    for value in NOT_UTF8:
+        by_hand = outcome(my.executescript, query.replace("?", f"_binary x'{value.hex()}'"))
+        assert (value, outcome(my.execute, query, (value,) * query.count("?"))) == (value, by_hand)
+
+
+@pytest.mark.servers("mariadb", "mysql", "mysql80")
+@pytest.mark.parametrize("source", ["codes", "twice", "(SELECT id, n FROM codes UNION SELECT id, 0 - n FROM codes) q"])
+@pytest.mark.parametrize("condition", ["n = ?", "n IN (?, ?)", "n < ?", "n BETWEEN ? AND ?", "? >= n"])
+def test_numbers_with_fractions_are_no_integers(my: Conn, source: str, condition: str) -> None:
+    my.execute("CREATE OR REPLACE VIEW twice AS SELECT id, n FROM codes UNION ALL SELECT 9, 5")
+    query = f"SELECT id FROM {source} WHERE {condition} ORDER BY id"
+    for value in (1, D("0.5"), 1.1, D("0.0001"), 1e300, D("1.0"), 2.0, 1):
+        by_hand = my.executescript(query.replace("?", literal(value))).fetchall()
+        assert (value, my.fetch(query, *[value] * query.count("?"))) == (value, by_hand)
 
 
 async def test_conditions_on_a_loop(amy: Any) -> None:

@@ -10,12 +10,15 @@
 //! (9.7 is one). It is written as a literal. So is text that is stored in a column of numbers, bits or times: MySQL
 //! converts it to that type, also after another session has made the column one of text ("007" becomes "7"). And so are
 //! numbers for times: 2**64 - 1 would be a second before midnight; and times for numbers, which are bound as text. Of a text
-//! of twelve bytes MySQL would make a VECTOR(3).
+//! of twelve bytes MySQL would make a VECTOR(3). A number with a fraction that is compared with integers is written, as MySQL
+//! rounds it where it takes the condition into the queries of a UNION, of a view as well; and bytes that are not UTF-8 where
+//! they are compared with text: it would leave out what it cannot read, and find '' for them, where the literal is refused.
 //!
 //! The parameter has the character set of its column, too, and text with a character that this one lacks is refused
 //! (error 3988), where a literal is compared, or is stored by the SQL mode. Nothing reports the character set before:
 //! once a statement has been refused for it, text that is not ASCII is written as literals.
 
+use crate::packets::column::{BINARY_COLLATION, Column};
 use crate::sql::{Insert, Modes, Placement, placements, verb};
 use crate::types::{ColumnType, Destination};
 use headrace_core::{Parameters, Value, ValueKind};
@@ -78,6 +81,7 @@ impl Family {
     /// Returns true if a value is compared with a column as its literal is; the parameter has got this type for it.
     fn is_compared_as(self, kind: ColumnType) -> bool {
         match kind {
+            kind if is_of_integers(kind) => self == Self::Integer,
             kind if is_of_numbers(kind) => self.is_number(),
             ColumnType::VARCHAR | ColumnType::VAR_STRING | ColumnType::STRING => self == Self::Text,
             ColumnType::TINY_BLOB | ColumnType::MEDIUM_BLOB | ColumnType::LONG_BLOB | ColumnType::BLOB => {
@@ -92,19 +96,28 @@ impl Family {
     }
 }
 
-/// Returns true for the types of integers, floats and decimals; YEAR and BIT are no such.
+/// Returns true for the types of integers; YEAR and BIT are no such.
+fn is_of_integers(kind: ColumnType) -> bool {
+    matches!(kind, ColumnType::TINY | ColumnType::SHORT | ColumnType::INT24 | ColumnType::LONG | ColumnType::LONGLONG)
+}
+
+/// Returns true for the types of integers, floats and decimals.
 fn is_of_numbers(kind: ColumnType) -> bool {
-    matches!(
-        kind,
-        ColumnType::TINY
-            | ColumnType::SHORT
-            | ColumnType::INT24
-            | ColumnType::LONG
-            | ColumnType::LONGLONG
-            | ColumnType::FLOAT
-            | ColumnType::DOUBLE
-            | ColumnType::NEWDECIMAL
-    )
+    is_of_integers(kind) || matches!(kind, ColumnType::FLOAT | ColumnType::DOUBLE | ColumnType::NEWDECIMAL)
+}
+
+/// What the server reports of a parameter.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Expected {
+    pub kind: ColumnType,
+    /// It is of bytes, or of no text at all.
+    pub is_binary: bool,
+}
+
+impl Expected {
+    pub fn new(field: &Column) -> Self {
+        Self { kind: field.kind, is_binary: field.collation == BINARY_COLLATION }
+    }
 }
 
 /// How a row of parameters is sent.
@@ -129,7 +142,7 @@ pub(super) struct Binding {
     /// What the statement does with each parameter; empty if that is more than to store it or to compare it.
     placements: Vec<Placement>,
     /// The types that the server has given the parameters.
-    kinds: Vec<ColumnType>,
+    expected: Vec<Expected>,
     /// A text was refused for the character set of its parameter.
     is_narrow: AtomicBool,
 }
@@ -146,13 +159,18 @@ fn is_beyond_ascii<V: Value>(value: &V) -> bool {
     matches!(is_ascii, Ok(false))
 }
 
+/// Returns true if bytes are text, or are refused anyway.
+fn is_utf8<V: Value>(value: &V) -> bool {
+    value.with_bytes(|bytes| std::str::from_utf8(bytes).is_ok()).unwrap_or(true)
+}
+
 impl Binding {
     /// That of a statement that nothing was executed with.
-    pub fn new(sql: &str, modes: Modes, kinds: Vec<ColumnType>) -> Self {
+    pub fn new(sql: &str, modes: Modes, expected: Vec<Expected>) -> Self {
         let stored = Insert::new(sql, modes).is_some_and(|insert| insert.is_bare());
         let placements = placements(sql, modes).unwrap_or_default();
         let calls = verb(sql).is_none_or(|verb| verb.eq_ignore_ascii_case("call"));
-        Self { families: Mutex::default(), stored, calls, placements, kinds, is_narrow: AtomicBool::new(false) }
+        Self { families: Mutex::default(), stored, calls, placements, expected, is_narrow: AtomicBool::new(false) }
     }
 
     /// A text was refused for the character set of its parameter.
@@ -162,16 +180,16 @@ impl Binding {
 
     /// Where the value of parameter `at` goes: a value of a column has got its type.
     pub fn target(&self, at: usize) -> Destination {
-        match self.kinds.get(at) {
+        match self.expected.get(at).map(|expected| expected.kind) {
             _ if self.placements.get(at) != Some(&Placement::Stored) => Destination::Expression,
             Some(
-                &(ColumnType::VARCHAR
+                ColumnType::VARCHAR
                 | ColumnType::VAR_STRING
                 | ColumnType::STRING
                 | ColumnType::TINY_BLOB
                 | ColumnType::MEDIUM_BLOB
                 | ColumnType::LONG_BLOB
-                | ColumnType::BLOB),
+                | ColumnType::BLOB,
             ) => Destination::Text,
             _ => Destination::Column,
         }
@@ -196,6 +214,9 @@ impl Binding {
             if !matches!(kind, ValueKind::List | ValueKind::Record) && !self.keeps(at, family, kind) {
                 return Sending::Written;
             }
+            if kind == ValueKind::Bytes && self.is_compared_with_text(at) && !is_utf8(&value) {
+                return Sending::Written;
+            }
             let taken = bound.is_none_or(|bound| {
                 let number = self.stored && bound.is_number() && family.is_number();
                 bound == family || number
@@ -210,11 +231,17 @@ impl Binding {
 
     /// Returns true if a value of this family means bound to parameter `at` what its literal would mean there.
     fn keeps(&self, at: usize, family: Family, kind: ValueKind) -> bool {
-        match (self.placements.get(at), self.kinds.get(at)) {
-            (Some(Placement::Compared), Some(kind)) => family.is_compared_as(*kind),
-            (Some(Placement::Stored), Some(&ColumnType::VECTOR)) => kind == ValueKind::Bytes,
-            (Some(Placement::Stored), Some(kind)) if !self.calls => family.is_stored_as(*kind),
+        let expected = self.expected.get(at).map(|expected| expected.kind);
+        match (self.placements.get(at), expected) {
+            (Some(Placement::Compared), Some(kind)) => family.is_compared_as(kind),
+            (Some(Placement::Stored), Some(ColumnType::VECTOR)) => kind == ValueKind::Bytes,
+            (Some(Placement::Stored), Some(kind)) if !self.calls => family.is_stored_as(kind),
             _ => true,
         }
+    }
+
+    fn is_compared_with_text(&self, at: usize) -> bool {
+        self.placements.get(at) == Some(&Placement::Compared)
+            && self.expected.get(at).is_some_and(|expected| !expected.is_binary)
     }
 }

@@ -1,7 +1,7 @@
 //! Replies: the first packet of each, the description of its rows, and its end. MySQL: "COM_QUERY Response",
 //! "COM_STMT_PREPARE Response", "COM_STMT_EXECUTE Response"; MariaDB: "Result set packets".
 
-use super::binding::Binding;
+use super::binding::{Binding, Expected};
 use super::pending::{Stage, Used};
 use super::request::{AsText, Request, VerbStatement};
 use super::stage::{RequestEvent, RequestState};
@@ -240,7 +240,7 @@ impl<H: MyHandler> Machine<H> {
             // MariaDB describes nothing.
             let at = self.definitions(ok.params) - params_left;
             if self.session.settles_types() && at < usize::from(ok.params) {
-                draft.kinds.push(Column::read(payload, self.session.capabilities)?.kind);
+                draft.expected.push(Expected::new(&Column::read(payload, self.session.capabilities)?));
             }
             (params_left - 1, columns_left)
         } else {
@@ -258,9 +258,9 @@ impl<H: MyHandler> Machine<H> {
 
     /// The reply to COM_STMT_PREPARE is complete.
     fn prepared(&mut self, cx: H::Context<'_>, ok: PrepareOk, mut draft: Draft) -> Result<(), Fatal> {
-        let kinds = std::mem::take(&mut draft.kinds);
+        let expected = std::mem::take(&mut draft.expected);
         // The type of a parameter may be a guess, but it is VECTOR only if one is stored or computed with.
-        let vectors = (0..kinds.len()).filter(|at| kinds[*at] == ColumnType::VECTOR).collect();
+        let vectors = (0..expected.len()).filter(|at| expected[*at].kind == ColumnType::VECTOR).collect();
         self.last_prepared = LastPrepared::Ours;
         let capabilities = self.session.capabilities;
         let sql = self.front()?.request.sql().map(AsRef::as_ref);
@@ -283,7 +283,7 @@ impl<H: MyHandler> Machine<H> {
         let cursor = matches!(&pending.request, Request::Execute(execute) if execute.cursor.is_some());
         let once = volatile || cursor && !mariadb || pending.literal;
         let only = matches!(pending.request, Request::Prepare { .. });
-        let binding = settles.then(|| Binding::new(&sql, modes, kinds));
+        let binding = settles.then(|| Binding::new(&sql, modes, expected));
         let ok_params = ok.params;
         let mut statement = Statement::prepared(sql, ok, columns.clone(), binding, vectors, once, epoch);
         statement.binds = binds;

@@ -1,11 +1,11 @@
 //! Prepared statements and the plans made for their columns.
 
 use super::MyHandler;
-use super::binding::{Binding, Sending};
+use super::binding::{Binding, Expected, Sending};
 use crate::packets::capabilities::Capabilities;
 use crate::packets::column::{Column as Field, PrepareOk};
 use crate::sql::{Lexer, Modes, Scan, is_one_of, words};
-use crate::types::{self, ColumnType, Decoder, Destination, decode_binary_row, decode_text_row};
+use crate::types::{self, Decoder, Destination, decode_binary_row, decode_text_row};
 use headrace_core::column;
 use headrace_core::{Column, Described, Epoch, Fatal, Parameters, Prepared, Sink, Value, ValueKind};
 use std::borrow::Cow;
@@ -53,7 +53,7 @@ pub(super) struct Draft {
     raw: Vec<u8>,
     ends: Vec<usize>,
     /// The types of the parameters, on servers that give them types.
-    pub kinds: Vec<ColumnType>,
+    pub expected: Vec<Expected>,
 }
 
 impl Draft {
