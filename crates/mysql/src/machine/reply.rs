@@ -275,7 +275,11 @@ impl<H: MyHandler> Machine<H> {
             Request::Execute(execute) => execute.text == AsText::Never,
             _ => true,
         };
-        let binds = !undecided || sql.as_deref().is_none_or(|sql| self.session.binds(sql, &Scan::new(sql, modes)));
+        let is_bindable = |sql| {
+            let scan = Scan::new(sql, modes);
+            self.session.binds(sql, &scan) && self.session.prepares(&scan)
+        };
+        let binds = !undecided || sql.as_deref().is_none_or(is_bindable);
         let pending = self.front()?;
         let Some(sql) = pending.request.sql().cloned() else {
             return Err(Fatal::peer("the server prepared a statement although that was not requested"));

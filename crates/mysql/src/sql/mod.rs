@@ -8,6 +8,7 @@ mod insert;
 mod lexer;
 mod load;
 mod modes;
+mod nested;
 mod tokens;
 
 use bare::Bare;
@@ -25,6 +26,7 @@ pub use insert::{Insert, Table};
 pub use lexer::{Lexer, Modes};
 pub use load::{load_data, quoted};
 pub use modes::ModesAfter;
+use nested::Nested;
 
 /// Returns true if a statement that returns rows may change something: see [`words::may_write`]. The SQL modes are not
 /// known: of a text with a backslash it is not certain where its strings end.
@@ -110,6 +112,8 @@ pub struct Scan {
     pub listed: bool,
     /// A placeholder follows a VALUES that is a query of its own (a table value constructor).
     pub constructed: bool,
+    /// There is a query after IN, EXISTS and the like, or several in parentheses.
+    pub nests: bool,
     /// The number of times that it names user variables (`@a`).
     pub variables: usize,
     /// It may ask for the warnings or errors of the statement before it. MySQL (9.7 is one) does not prepare such a
@@ -137,9 +141,10 @@ impl Scan {
         let mut opened = false;
         let mut constructs = false;
         let mut names_modes = false;
-        let mut bare = Bare::default();
+        let (mut bare, mut nested) = (Bare::default(), Nested::default());
         for token in lexer.by_ref() {
             bare.token(&token);
+            nested.token(&token);
             let was_in = std::mem::take(&mut after_in);
             let ats = std::mem::take(&mut after_at);
             // `@@session` was before this token.
@@ -186,6 +191,7 @@ impl Scan {
             }
         }
         scan.uncertain = lexer.is_uncertain() || scan.several && names_modes && sql.contains(['\\', '"']);
+        scan.nests = nested.is_so();
         scan.bulk = match scan.verb.as_str() {
             "insert" | "replace" => spelt_out && bare.is_so(),
             "update" | "delete" => !bare.looks_back(),
@@ -261,6 +267,25 @@ mod tests {
             ("select @@session.sql_mode, error_count from get", false),
         ] {
             assert_eq!(Scan::new(sql, Modes::default()).diagnoses, expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn queries_within_a_statement_are_known() {
+        for (sql, expected) in [
+            ("select 1 from a where d in (select e from f)", true),
+            ("select 1 from a where not exists ((with x as (select 1) select 1))", true),
+            ("delete from a where b <> all (select 1)", true),
+            ("select (select 1), (select 2) from a", true),
+            ("insert into t select 1 from (select 1 from b where c = (select 1 from d)) q", true),
+            ("with q as (select 1) select 1 from q where b = (select 1)", true),
+            ("select 1 from (select 1) q where a in (1, 2)", false),
+            ("(select 1) union all select 2 from a where b = (select 1)", false),
+            ("((select 1 from a where b in (?)))", false),
+            ("insert into t (a) select b from c", false),
+            ("select `in` (a), `exists` from `select`", false),
+        ] {
+            assert_eq!(Scan::new(sql, Modes::default()).nests, expected, "{sql}");
         }
     }
 
