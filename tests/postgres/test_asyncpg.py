@@ -476,6 +476,32 @@ async def test_the_end_of_the_server_process_is_an_error_of_the_statement(module
     assert isinstance(caught.value.__cause__, module.AdminShutdownError)
 
 
+@pytest.mark.parametrize("call", ["execute", "fetch", "fetchrow", "fetchval", "executemany", "block"])
+async def test_a_pool_raises_what_has_ended_the_connection_that_it_lent(module: Any, url: str, call: str) -> None:
+    async def sleep(pool: Any) -> None:
+        if call == "executemany":
+            await pool.executemany("select pg_sleep($1)", [(60,), (60,)])
+        elif call == "block":
+            async with pool.acquire() as borrowed:
+                await borrowed.fetch("select pg_sleep($1)", 60)
+        else:
+            await getattr(pool, call)("select pg_sleep(60)")
+
+    ended = "select pg_terminate_backend(pid) from pg_stat_activity where wait_event = 'PgSleep' and application_name = $1"
+    settings = {"application_name": f"sleeping {call}"}
+    async with (
+        module.create_pool(url, min_size=1, max_size=1, server_settings=settings) as pool,
+        module.create_pool(url, min_size=1, max_size=1) as other,
+    ):
+        sleeping = asyncio.create_task(sleep(pool))
+        waiting = asyncio.create_task(pool.fetchval("select 1"))
+        while not await other.fetch(ended, settings["application_name"]):
+            await asyncio.sleep(0.01)
+        with pytest.raises(module.ConnectionDoesNotExistError, match="closed in the middle of operation"):
+            await sleeping
+        assert await waiting == 1
+
+
 async def test_pools_replace_what_they_have_lost(module: Any, url: str) -> None:
     async with module.create_pool(url, min_size=1, max_size=2) as pool:
         con = await pool.acquire()

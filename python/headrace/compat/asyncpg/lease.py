@@ -117,10 +117,11 @@ class PoolConnectionHolder:
                     raise error
         return proxy
 
-    async def release(self, timeout: float | None) -> None:
+    async def release(self, proxy: PoolConnectionProxy, timeout: float | None) -> None:
         """Takes the connection back, resets it, and closes it if its time has come."""
-        if self._in_use is None:
-            raise exceptions.InternalClientError("release() was called on a free connection holder")
+        if self._proxy is not proxy:
+            # It has ended since the borrower gave it back, which freed the place: somebody else may have that.
+            return
         con = self._con
         if con is None or con.is_closed():
             self._free()
@@ -129,7 +130,7 @@ class PoolConnectionHolder:
         if self._generation != self._pool._generation or (
             self._pool._max_queries and self._uses >= self._pool._max_queries
         ):
-            await self._close(timeout)
+            await self._close(proxy, timeout)
             return
         try:
             con._left_listeners()
@@ -142,7 +143,8 @@ class PoolConnectionHolder:
             con.terminate()
             raise
         finally:
-            self._free()
+            if self._proxy is proxy:
+                self._free()
         self._start_timer()
 
     async def _reset_by_program(self, con: Any) -> None:
@@ -153,14 +155,13 @@ class PoolConnectionHolder:
         assert self._pool._reset is not None, "looked at by the caller"
         await self._pool._reset(con)
 
-    async def _close(self, timeout: float | None) -> None:
-        con = self._con
+    async def _close(self, proxy: PoolConnectionProxy, timeout: float | None) -> None:
         try:
-            if con is not None:
-                await con.close(timeout=timeout)
+            await self._con.close(timeout=timeout)
         finally:
-            self._free()
-            self._con = None
+            if self._proxy is proxy:
+                self._free()
+                self._con = None
 
     def _free(self, *, anew: bool = False) -> None:
         """The connection is the pool's again; ``anew`` if it may not have been lent yet."""

@@ -307,7 +307,7 @@ class Pool:
             return
         holder = connection._holder
         # A task that is cancelled gives it back all the same.
-        await asyncio.shield(holder.release(holder._timeout if timeout is None else timeout))
+        await asyncio.shield(holder.release(connection, holder._timeout if timeout is None else timeout))
 
     # in one
 
