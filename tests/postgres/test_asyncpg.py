@@ -10,6 +10,7 @@ import ipaddress
 import json
 import subprocess
 import sys
+import time
 import uuid
 from collections.abc import AsyncIterator
 from typing import Any
@@ -487,7 +488,7 @@ async def test_a_pool_raises_what_has_ended_the_connection_that_it_lent(module: 
         else:
             await getattr(pool, call)("select pg_sleep(60)")
 
-    ended = "select pg_terminate_backend(pid) from pg_stat_activity where wait_event = 'PgSleep' and application_name = $1"
+    asleep = "from pg_stat_activity where wait_event = 'PgSleep' and application_name = $1"
     settings = {"application_name": f"sleeping {call}"}
     async with (
         module.create_pool(url, min_size=1, max_size=1, server_settings=settings) as pool,
@@ -495,11 +496,44 @@ async def test_a_pool_raises_what_has_ended_the_connection_that_it_lent(module: 
     ):
         sleeping = asyncio.create_task(sleep(pool))
         waiting = asyncio.create_task(pool.fetchval("select 1"))
-        while not await other.fetch(ended, settings["application_name"]):
+        while not await other.fetch(f"select pg_terminate_backend(pid) {asleep}", settings["application_name"]):
             await asyncio.sleep(0.01)
         with pytest.raises(module.ConnectionDoesNotExistError, match="closed in the middle of operation"):
             await sleeping
         assert await waiting == 1
+
+
+@pytest.mark.parametrize("place", ["connect", "pool", "acquire", "copy"])
+async def test_a_cancellation_is_raised_whenever_it_comes(url: str, place: str) -> None:
+    async def use() -> None:
+        if place == "connect":
+            await (await facade.connect(url)).close()
+        elif place == "copy":
+            con = await facade.connect(url)
+            try:
+                await con.copy_from_query("select 1", output=io.BytesIO(), timeout=30)
+            finally:
+                await con.close()
+        else:
+            async with facade.create_pool(url, min_size=0, max_size=1) as pool:
+                if place == "acquire":
+                    await pool.release(await pool.acquire(timeout=30))
+                else:
+                    await pool.execute("select 1")
+
+    await use()
+    began = time.perf_counter()
+    await use()
+    took = time.perf_counter() - began
+    for attempt in range(60):
+        task = asyncio.create_task(use())
+        end = time.perf_counter() + took * attempt / 60
+        while time.perf_counter() < end and not task.done():
+            await asyncio.sleep(0)
+        if not task.cancel():
+            break
+        with pytest.raises(asyncio.CancelledError):
+            await task
 
 
 async def test_pools_replace_what_they_have_lost(module: Any, url: str) -> None:

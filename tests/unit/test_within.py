@@ -6,7 +6,8 @@ import asyncio
 
 import pytest
 
-from headrace.aio._shared.within import within
+from headrace.aio._shared import within as module
+from headrace.aio._shared.within import taken_within, within
 
 
 async def _after(turns: int, ended: list[str]) -> int:
@@ -54,3 +55,25 @@ async def test_a_cancellation_is_never_swallowed_at_whatever_step_it_comes(turns
         with pytest.raises(asyncio.CancelledError):
             await task
         assert len(ended) <= 1
+
+
+@pytest.mark.parametrize("turns", range(1, 9))
+@pytest.mark.parametrize("here", [True, False])
+async def test_what_was_taken_is_given_back_if_the_caller_is_not_told(
+    monkeypatch: pytest.MonkeyPatch, here: bool, turns: int
+) -> None:
+    if not here:
+        monkeypatch.setattr(module, "within_here", within)
+    for work in range(8):
+        ended: list[str] = []
+        back: list[int] = []
+        task = asyncio.ensure_future(taken_within(5.0, _after(work, ended), back.append))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        if task.done():
+            assert (task.result(), back) == (work, [])
+            continue
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        assert back == ([work] if "done" in ended else [])

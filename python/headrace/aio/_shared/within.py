@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sys
-from collections.abc import Awaitable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Any, TypeVar
 
 from .deadlines import look_at
@@ -46,6 +46,26 @@ async def within_here(seconds: float | None, work: Coroutine[Any, Any, T]) -> T:
         return await within(seconds, work)
     async with asyncio.timeout(seconds):
         return await work
+
+
+async def taken_within(seconds: float | None, work: Coroutine[Any, Any, T], give_back: Callable[[T], object]) -> T:
+    """The same for work that opens or borrows something. It is given back if the caller is not told of it: Python 3.10
+    may cancel the caller as the work ends.
+
+    Raises TimeoutError.
+    """
+    taken: list[T] = []
+
+    async def take() -> T:
+        taken.append(await work)
+        return taken[0]
+
+    try:
+        return await within_here(seconds, take())
+    except BaseException:
+        for one in taken:
+            give_back(one)
+        raise
 
 
 async def _end(task: asyncio.Future[Any]) -> None:

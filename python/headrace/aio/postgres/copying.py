@@ -17,6 +17,7 @@ from ...postgres.core import ConnectionCore
 from ...types import ParameterRows
 from .._shared.connection import LoopConnection
 from .._shared.deadlines import look_at
+from .._shared.within import within
 
 # blocking: import contextlib
 # blocking: from .. import errors
@@ -162,7 +163,7 @@ class AsyncCopying(PostgresBase[R], LoopConnection[R]):
             else:
                 self._abandon(ticket)
             ended: Any = wire.sync()
-            await asyncio.wait_for(asyncio.shield(ended), defaults.CANCEL_TIMEOUT)
+            await within(defaults.CANCEL_TIMEOUT, asyncio.shield(ended))
         except BaseException as error:
             wire.close()
             if not isinstance(error, Exception):

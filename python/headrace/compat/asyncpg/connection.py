@@ -12,6 +12,7 @@ from typing import Any, Final
 from ... import errors
 from ..._shared.drops import forget
 from ..._shared.loading import NO_CONVERSIONS
+from ...aio._shared.within import taken_within
 from ...aio.postgres import AsyncConnection
 from ...aio.postgres import connect as open_connection
 from ...defaults import CANCEL_TIMEOUT
@@ -419,11 +420,16 @@ async def connect(
         target_session_attrs=target_session_attrs,
     )  # fmt: skip
     keywords |= NO_CONVERSIONS
+
+    async def connected() -> Connection:
+        driver = await open_connection(conninfo, autocommit=True, **keywords)
+        made: Connection = connection_class(driver, record_class)
+        return made
+
     try:
-        driver = await asyncio.wait_for(open_connection(conninfo, autocommit=True, **keywords), timeout)
+        return await taken_within(timeout, connected(), lambda made: made.terminate())
     except errors.Error as error:
         raise _refused(error) from error
-    return connection_class(driver, record_class)
 
 
 def _refused(error: errors.Error) -> Exception:

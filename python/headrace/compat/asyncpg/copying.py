@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from ... import defaults
 from ..._shared.limits import until
+from ...aio._shared.within import within_here
 from ...aio.postgres import AsyncConnection
 from ...aio.postgres.copy import AsyncCopy
 from ...postgres.copy_base import copy_of_rows, is_bytes
@@ -290,7 +291,7 @@ class Copying(Statements):
     async def _within(self, work: Coroutine[Any, Any, str], timeout: float | None) -> str:
         """A COPY within its time, which is also that of the program's own functions."""
         seconds = self._core.command_timeout if timeout is None else timeout
-        return await (work if seconds is None else asyncio.wait_for(work, seconds))
+        return await within_here(seconds, work)
 
     async def _copy_in(self, statement: str, source: Any, timeout: float | None) -> str:
         self._check_open()

@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Generator, Iterable
 from types import TracebackType
 from typing import Any, Final
 
+from ...aio._shared.within import taken_within
 from . import exceptions
 from .connection import Connection, connect
 from .exceptions import InterfaceError
@@ -286,7 +287,7 @@ class Pool:
             holder._timeout = timeout
             return proxy
 
-        return await lent() if timeout is None else await asyncio.wait_for(lent(), timeout)
+        return await taken_within(timeout, lent(), lambda proxy: proxy._holder._free())
 
     def _put(self, holder: PoolConnectionHolder) -> None:
         self._queue.put_nowait(holder)
