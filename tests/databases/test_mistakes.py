@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -182,6 +183,29 @@ def test_a_mapping_without_names_is_refused(shared: Any, place: tuple[str, str])
         with pytest.raises(headrace.ProgrammingError, match=r"takes no mapping|as a sequence"):
             shared.execute(sql, {"a": 1})
     assert shared.fetchval(place[1], 1) == 1
+
+
+@pytest.mark.parametrize("kind", [dict, types.MappingProxyType])
+async def test_a_statement_without_parameters_takes_a_mapping(shared: Any, place: tuple[str, str], kind: Any) -> None:
+    table, _ = _insert(place[0])
+    shared.execute(table)
+    query = "select count(*) from mine"
+    assert shared.execute(query, kind({})).fetchall() == [(0,)]
+    assert shared.executemany("delete from mine", [kind({}), kind({})]).rowcount == 0
+    async with await headrace.aio.connect(place[0]) as connection:
+        one = "select first 1 1 from systables" if place[0].startswith("informix") else "select 1"
+        assert await (await connection.execute(one, kind({}))).fetchall() == [(1,)]
+    if place[1].startswith("select %s"):
+        assert shared.execute(query, kind({"a": 1, 2: 3})).fetchall() == [(0,)]
+        assert shared.execute("select '%%', ':b'", kind({"a": 1})).fetchall() == [("%", ":b")]
+        assert shared.fetch(query, {}) == [(0,)]
+        with pytest.raises(headrace.ProgrammingError):
+            shared.execute(query, ({"a": 1},))
+    with pytest.raises(headrace.ProgrammingError):
+        shared.execute(place[1], kind({}))
+    with pytest.raises(headrace.ProgrammingError, match="as a sequence"):
+        shared.execute(place[1], kind({"a": 1}))
+    assert shared.fetchval(place[1], 1) is not None
 
 
 def test_values_in_a_tuple_are_an_error_that_says_to_give_them_one_by_one(shared: Any, place: tuple[str, str]) -> None:

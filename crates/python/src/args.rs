@@ -10,7 +10,7 @@ use crate::params::{PyParams, is_unordered};
 use crate::settings::Settings;
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyList, PyMemoryView, PyString, PyTuple};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyList, PyMapping, PyMemoryView, PyString, PyTuple};
 
 /// The source of a request's parameters.
 #[derive(Debug)]
@@ -210,6 +210,7 @@ impl Batch {
         let Some(next) = rows.next() else { return Ok(false) };
         let row = next.map_err(ClientError::from).and_then(|next| match &self.query {
             Some(query) => query.get().arrange_row(py, &next),
+            None if is_empty_mapping(&next) => Ok(PyTuple::empty(py)),
             None => sequence(&next),
         });
         let row = match row {
@@ -294,7 +295,8 @@ pub fn sequence<'py>(row: &Bound<'py, PyAny>) -> Result<Bound<'py, PyTuple>, Cli
     if let Ok(list) = row.cast_exact::<PyList>() {
         return Ok(list.to_tuple());
     }
-    if row.is_instance_of::<PyString>() || row.is_instance_of::<PyBytes>() || is_unordered(row) || is_batch(row) {
+    let is_text = row.is_instance_of::<PyString>() || row.is_instance_of::<PyBytes>();
+    if is_text || is_unordered(row) || as_mapping(row).is_some() || is_batch(row) {
         return Err(no_sequence(row));
     }
     let values = match row.try_iter() {
@@ -304,6 +306,18 @@ pub fn sequence<'py>(row: &Bound<'py, PyAny>) -> Result<Bound<'py, PyTuple>, Cli
         Err(error) => return Err(error.into()),
     };
     Ok(PyTuple::new(row.py(), values.collect::<PyResult<Vec<_>>>()?)?)
+}
+
+/// The object as a mapping, if it is one: iterating it would give its names as the values.
+pub fn as_mapping<'a, 'py>(row: &'a Bound<'py, PyAny>) -> Option<&'a Bound<'py, PyMapping>> {
+    // The class of a mapping that is no dict is looked for among abstract classes.
+    let is_sequence = row.is_instance_of::<PyTuple>() || row.is_instance_of::<PyList>();
+    if is_sequence { None } else { row.cast::<PyMapping>().ok() }
+}
+
+/// Returns true for a mapping without names, which is a row without values.
+pub fn is_empty_mapping(row: &Bound<'_, PyAny>) -> bool {
+    as_mapping(row).is_some_and(|mapping| mapping.is_empty().unwrap_or(false))
 }
 
 /// Returns true for a record batch or a table: their items are columns, not values.

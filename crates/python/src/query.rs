@@ -1,6 +1,6 @@
 //! Python's parameters to those of a statement in the server's style (`headrace_core::placeholders`).
 
-use crate::args::sequence;
+use crate::args::{as_mapping, sequence};
 use crate::columns::Columns;
 use crate::engine::Dialect;
 use crate::errors::{ClientError, client_error, programming};
@@ -132,10 +132,7 @@ impl Query {
         params: &Bound<'py, PyAny>,
     ) -> Result<Bound<'py, PyTuple>, ClientError> {
         if self.style == Style::Numeric {
-            if params.is_instance_of::<PyDict>() {
-                return Err(misfit(self.no_names()));
-            }
-            let row = sequence(params)?;
+            let row = self.unnamed(params)?;
             if row.len() != self.count {
                 let message =
                     format!("the statement has parameters up to :{}, but {} were given", self.count, row.len());
@@ -144,10 +141,7 @@ impl Query {
             return Ok(self.reorder(&row)?);
         }
         if self.style != Style::Pyformat {
-            if params.is_instance_of::<PyDict>() {
-                return Err(misfit(self.no_names()));
-            }
-            let row = sequence(params)?;
+            let row = self.unnamed(params)?;
             if self.style == Style::Format && row.len() != self.count {
                 return Err(misfit(format!(
                     "the statement has {} parameter{}, but {} {} given{}",
@@ -178,6 +172,43 @@ impl Query {
         });
         let row = PyTuple::new(py, values.collect::<Result<Vec<_>, ClientError>>()?)?;
         if self.order.is_empty() { Ok(row) } else { Ok(self.reorder(&row)?) }
+    }
+
+    /// A row of parameters without names. A mapping is one if it is empty, or if the statement has no parameters that
+    /// it could be meant for: programs pass one to every statement, and other drivers take it.
+    ///
+    /// # Errors
+    /// For any other mapping, and for an object that is not a sequence.
+    fn unnamed<'py>(&self, params: &Bound<'py, PyAny>) -> Result<Bound<'py, PyTuple>, ClientError> {
+        if let Ok(row) = params.cast_exact::<PyTuple>() {
+            // The short forms (fetch, fetchrow, fetchval) take values one by one: an empty mapping is then the only one.
+            let is_empty = |only: Bound<'py, PyAny>| only.cast::<PyDict>().is_ok_and(|only| only.is_empty());
+            let none = self.has_none() && row.len() == 1 && is_empty(row.get_item(0)?);
+            return Ok(if none { PyTuple::empty(params.py()) } else { row.clone() });
+        }
+        let Some(mapping) = as_mapping(params) else { return sequence(params) };
+        if mapping.is_empty()? || self.has_none() && !self.mentions(mapping)? {
+            return Ok(PyTuple::empty(params.py()));
+        }
+        Err(misfit(self.no_names()))
+    }
+
+    /// Returns true if it is known to have no parameters.
+    fn has_none(&self) -> bool {
+        self.style == Style::Format && self.count == 0
+    }
+
+    /// Returns true if one of a mapping's names is in the text as `:name`, a style that is not read here.
+    #[cold]
+    fn mentions(&self, mapping: &Bound<'_, PyMapping>) -> PyResult<bool> {
+        for name in mapping.keys()?.iter() {
+            let Ok(name) = name.extract::<String>() else { continue };
+            let written = format!(":{name}");
+            if self.sql.match_indices(&written).any(|(at, _)| !self.sql[..at].ends_with(':')) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     /// The columns that are the parameters, in the statement's order; `None` if they are all columns as they are. The
