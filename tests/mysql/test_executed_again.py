@@ -1,4 +1,4 @@
-"""Statements whose prepared form MariaDB executes otherwise the second time have the rows of their values."""
+"""Statements whose prepared form MariaDB or MySQL 5.6 executes otherwise again have the rows of their values."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ RANGES = [
 ]
 
 
-@pytest.mark.servers("mariadb", "mariadb118", "mysql")
+@pytest.mark.servers("mariadb", "mariadb118", "mysql", "mysql56")
 @pytest.mark.parametrize("query", RANGES)
 def test_a_row_is_found_once_after_a_query_of_a_single_row(my: Conn, query: str) -> None:
     for table in ("people", "copies"):
@@ -86,7 +86,7 @@ def test_a_row_is_found_once_after_a_query_of_a_single_row(my: Conn, query: str)
         assert (low, high, my.fetchval(query, low, high)) == (low, high, expected)
 
 
-@pytest.mark.servers("mariadb", "mariadb118", "mysql")
+@pytest.mark.servers("mariadb", "mariadb118", "mysql", "mysql56")
 def test_rows_of_a_batch_are_found_once(my: Conn) -> None:
     for table in ("people", "copies"):
         fresh(my, f"table {table} (id int primary key, team int, n int default 0, key (team))")

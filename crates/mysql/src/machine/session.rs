@@ -153,10 +153,12 @@ impl SessionState {
     }
 
     /// Returns false if the server does not prepare a statement, or loses its values: a list after IN, a constructor of
-    /// rows on MariaDB, or more parameters than their number can be; if MariaDB may execute it otherwise again; or if it asks
-    /// for the warnings of the statement before it, which would be those of its preparation.
+    /// rows on MariaDB, or more parameters than their number can be; if MariaDB, or MySQL before 8.0.22 (5.6 is one),
+    /// may execute it otherwise again; or if it asks for the warnings of the statement before it, which would be those of
+    /// its preparation.
     pub(super) fn prepares(&self, scan: &Scan) -> bool {
-        let lost = (scan.constructed || scan.nests) && self.mariadb;
+        let changes = scan.nests && !self.settles_types();
+        let lost = scan.constructed && self.mariadb || changes;
         let too_many = scan.placeholders.len() > usize::from(u16::MAX);
         match scan.diagnoses {
             true => !scan.placeholders.is_empty() && !scan.takes_literals(),
