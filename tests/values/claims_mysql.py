@@ -460,10 +460,16 @@ def _(t: Trial) -> None:
     t.conn.execute("drop procedure said_p")
 
 
-@says(PAGE, "It loses the sign of a negative time that an expression makes a number of", on=MARIA)
-def _(t: Trial) -> None:
-    assert t.value("select ? + 0", dt.timedelta(hours=-1)) == 10000
-    assert t.value("select cast(? as time) + 0", dt.timedelta(hours=-1)) == -10000
+shown(
+    PAGE,
+    "A statement with a query after `IN`, `EXISTS`, `ANY`, `SOME` or `ALL`",
+    by="tests/mysql/test_executed_again.py::test_queries",
+)
+shown(
+    PAGE,
+    "So is an expression with a negative time, whose sign it would lose in a number",
+    by="tests/mysql/test_mistaken_parameters.py::test_a_negative_time_keeps_its_sign_in_an_expression",
+)
 
 
 @says(
