@@ -6,7 +6,7 @@ import datetime
 import re
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 import sqlalchemy as sa
@@ -204,6 +204,49 @@ def test_streams_keep_their_rows_on_the_server(tables: Engines) -> None:
         return sizes
 
     assert tables.connected(work) == [(200, 500), (200, 500), (100, 500)]
+
+
+class Undescribed:
+    """A cursor after a query of which a genuine server describes no columns."""
+
+    description: ClassVar[list[Any]] = []
+
+    def __init__(self, cursor: Any) -> None:
+        self._cursor = cursor
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._cursor, name)
+
+
+def test_results_that_the_server_does_not_describe_have_the_columns_of_the_query(tables: Engines) -> None:
+    none = sa.union(*(sa.select(AUTHORS.c.id, AUTHORS.c.name.label("called")).where(sa.false()) for _ in range(2)))
+    chosen = sa.select(AUTHORS.c.id, AUTHORS.c.name).where(AUTHORS.c.name == sa.bindparam("name"))
+
+    def hide(connection: Any, cursor: Any, statement: str, parameters: Any, context: Any, executemany: bool) -> None:
+        context.cursor = Undescribed(cursor)
+
+    def found(connection: sa.Connection, query: Any, name: str) -> Any:
+        result = connection.execute(query, {"name": name})
+        return list(result.keys()), result.all(), connection.scalars(query, {"name": name}).all()
+
+    def work(connection: sa.Connection) -> Any:
+        connection.execute(AUTHORS.insert(), {"name": "Ann"})
+        sa.event.listen(connection, "after_cursor_execute", hide)
+        hidden = [found(connection, query, "nobody") for query in (none, chosen)]
+        streamed = connection.execution_options(stream_results=True).scalars(none).all()
+        objects = Session(connection).execute(none).mappings().all()
+        sa.event.remove(connection, "after_cursor_execute", hide)
+        connection.execution_options(stream_results=False)
+        return hidden, streamed, objects, found(connection, none, ""), found(connection, chosen, "Ann")
+
+    nothing: tuple[list[Any], list[Any]] = [], []
+    assert tables.connected(work) == (
+        [(["id", "called"], *nothing), (["id", "name"], *nothing)],
+        [],
+        [],
+        (["id", "called"], *nothing),
+        (["id", "name"], [(1, "Ann")], [1]),
+    )
 
 
 def test_changes_read_other_tables(tables: Engines) -> None:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 
 from sqlalchemy import schema
 from sqlalchemy.engine import URL, default
+from sqlalchemy.engine.cursor import FullyBufferedCursorFetchStrategy
 
 import headrace
 import headrace.cubrid
@@ -33,6 +34,15 @@ class _ExecutionContext(StreamsReads, default.DefaultExecutionContext):
         connection: Any = self._dbapi_connection
         # Where every statement is a transaction of its own only a holdable result survives its statement.
         return connection.cursor(scrollable=True, withhold=connection.autocommit)
+
+    def post_exec(self) -> None:
+        compiled: Any = self.compiled
+        columns = getattr(compiled, "_result_columns", None)
+        # The server describes no columns of a query that it finds to have no rows before it looks at a table. How many
+        # a text has is not known here either.
+        if columns and not compiled._ad_hoc_textual and self.cursor.description == []:
+            described = [(column.keyname, None, None, None, None, None, None) for column in columns]
+            self.cursor_fetch_strategy = FullyBufferedCursorFetchStrategy(self.cursor, described, [])
 
     def fire_sequence(self, seq: Any, type_: Any) -> Any:
         name = self.identifier_preparer.format_sequence(seq)
