@@ -355,13 +355,18 @@ impl Pattern {
             return false;
         }
         let Some(open) = &mut self.depth else { return false };
+        let begins_operand = before
+            .is_some_and(|before| before.is("like") || before.is_punctuation(b'|') || before.is_punctuation(b'+'));
         match token.kind {
             TokenKind::Punctuation(b'(') => *open += 1,
             TokenKind::Punctuation(b')') if *open > 0 => *open -= 1,
             TokenKind::Placeholder | TokenKind::Punctuation(b'|' | b'+') => {}
             TokenKind::Constant | TokenKind::String | TokenKind::Quoted => {}
+            // A value that is compared there may be beside a CHAR column, where it means something else than its type.
+            TokenKind::Punctuation(b'=' | b'<' | b'>') => self.depth = None,
             _ if *open > 0 && !token.is("select") => {}
-            TokenKind::Word if next.is_some_and(|next| next.is_punctuation(b'(')) && is_name(token.word()) => {}
+            // A function, if there is none of the pattern's operands before it: WHERE, HAVING or USING may be there.
+            TokenKind::Word if begins_operand && next.is_some_and(|next| next.is_punctuation(b'(')) => {}
             _ => self.depth = None,
         }
         self.depth.is_some()
@@ -502,7 +507,11 @@ mod tests {
             ("select b like '%' || ? || '%', ? from t", &[0]),
             ("select a from t where b like c and d = ? or b like (select ? from t) and t.like = ?", &[]),
             ("select 'like', ? from t order by f(?)", &[]),
-            ("select case when a like nvl(?, '%') then b end limit ?", &[0]),
+            ("select a from t join u on b like ? where (c = ? or d = ?)", &[0]),
+            ("select max(c) from t where b like ? having (max(c) = ?)", &[0]),
+            ("select a from t where b like ? and c = f(?) or b like ? || upper(?) using (?)", &[0, 2, 3]),
+            ("select a from t where b like ? union (select ?) order by (?)", &[0]),
+            ("select a from t where b like concat(?, if(c = ?, 'x', 'y'), lower(?))", &[0]),
         ] {
             let places = mirrored(sql);
             assert!(places.iter().all(|place| place.beside == Beside::Pattern), "{sql}");
