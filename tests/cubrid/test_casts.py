@@ -202,9 +202,10 @@ def test_times_after_noon_stay_there(conn: Any) -> None:
 
 def test_patterns_find_empty_texts_in_an_index(conn: Any) -> None:
     conn.execute("drop table if exists hr_patterns")
-    conn.execute("create table hr_patterns (id int primary key, s varchar(20))")
+    conn.execute("create table hr_patterns (id int primary key, s varchar(20), c char(5))")
     conn.execute("create index hr_patterns_s on hr_patterns (s)")
-    conn.executemany("insert into hr_patterns values (?, ?)", [(1, ""), (2, "a"), (3, None), (4, "ab")])
+    rows = [(1, "", ""), (2, "a", "a"), (3, None, None), (4, "ab", "ab")]
+    conn.executemany("insert into hr_patterns values (?, ?, ?)", rows)
     for condition, value, expected in [
         ("s like ?", "%", [1, 2, 4]),
         ("s like ?", "%%", [1, 2, 4]),
@@ -217,6 +218,11 @@ def test_patterns_find_empty_texts_in_an_index(conn: Any) -> None:
         ("s like ? and id > 1", "%", [2, 4]),
         ("s not like ?", "%", []),
         ("s like ?", None, []),
+        ("s like nvl(?, '%')", None, [1, 2, 4]),
+        ("s like '%' || coalesce(?, '') || '%'", None, [1, 2, 4]),
+        ("s like '%' + ? + '%'", "", [1, 2, 4]),
+        ("s like '%' + ? + '%'", "b", [4]),
+        ("s like upper(?) + '%'", "", [1, 2, 4]),
         (
             "(select count(*) from hr_patterns a inner join hr_patterns b on a.id = b.id and b.s like ?) = 3",
             "%",
@@ -225,6 +231,11 @@ def test_patterns_find_empty_texts_in_an_index(conn: Any) -> None:
     ]:
         found = conn.fetch(f"select id from hr_patterns where {condition} order by id", value)
         assert [number for (number,) in found] == expected, (condition, value)
+    for condition in ("s like ? where (b.c = ? or b.c = ?)", "s like ? where (b.c in (?, ?))"):
+        joined = f"select b.id from hr_patterns a join hr_patterns b on a.id = b.id and b.{condition} order by 1"
+        assert conn.fetch(joined, "%", "", "ab") == [(1,), (4,)], condition
+    grouped = "select max(c) from hr_patterns where s like ? having (max(c) = ?)"
+    assert [value.rstrip() for (value,) in conn.fetch(grouped, "%", "ab")] == ["ab"]
     conn.executemany("update hr_patterns set s = s || 'x' where s like ?", [("b%",), ("%",)])
     assert conn.fetch("select s from hr_patterns order by id") == [("x",), ("ax",), (None,), ("abx",)]
 

@@ -111,6 +111,8 @@ pub enum Beside {
     Alternative,
     /// Nothing but what makes the pattern of LIKE.
     Pattern,
+    /// What makes that pattern, and what is an operand or an alternative, so that numbers there have their types.
+    TypedPattern,
     /// Values that it is compared with, or sorted by.
     Compared,
     /// The other items of IN. There a parameter keeps its type, whatever the items are compared with, and a text that is
@@ -145,8 +147,11 @@ pub fn mirrored(sql: &str) -> Vec<Place> {
             TokenKind::Placeholder => {
                 let beside = match frames.last().and_then(Frame::beside) {
                     compared @ Some(Beside::Compared) if !parentheses.is_reckoned(at, at) => compared,
+                    beside @ (None | Some(Beside::Alternative)) if in_pattern => {
+                        let is_typed = beside.is_some() || parentheses.is_operand(at);
+                        Some(if is_typed { Beside::TypedPattern } else { Beside::Pattern })
+                    }
                     _ if !in_limit && parentheses.is_operand(at) => Some(Beside::Operand),
-                    None | Some(Beside::Alternative) if in_pattern => Some(Beside::Pattern),
                     beside => beside,
                 };
                 found.extend(beside.map(|beside| Place { number: count, at: token.start, beside }));
@@ -516,6 +521,22 @@ mod tests {
             let places = mirrored(sql);
             assert!(places.iter().all(|place| place.beside == Beside::Pattern), "{sql}");
             assert_eq!(places.into_iter().map(|place| place.number).collect::<Vec<_>>(), expected, "{sql}");
+        }
+    }
+
+    #[test]
+    fn numbers_in_the_pattern_of_like_have_types_where_they_are_operands_or_alternatives() {
+        for (sql, expected) in [
+            ("select case when a like nvl(?, '%') then b end limit ?", &[Beside::TypedPattern][..]),
+            ("select a from t where b like '%' + ? + '%'", &[Beside::TypedPattern]),
+            ("select a from t where b like upper(?) + '%' and c = d + ?", &[Beside::TypedPattern, Beside::Operand]),
+            (
+                "select a from t where b like concat(?, c * ?, coalesce(c, ?))",
+                &[Beside::Pattern, Beside::TypedPattern, Beside::TypedPattern],
+            ),
+        ] {
+            let beside: Vec<Beside> = mirrored(sql).into_iter().map(|place| place.beside).collect();
+            assert_eq!(beside, expected, "{sql}");
         }
     }
 

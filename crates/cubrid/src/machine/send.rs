@@ -256,7 +256,7 @@ impl<H: CasHandler> Machine<H> {
             for (number, beside) in whole.chain(mirrored.iter().map(|place| (place.number, place.beside))) {
                 let own = params.get(number).map_or(Cast::Other, |value| Cast::beside(&value, beside));
                 types[number] = match beside {
-                    Beside::Operand | Beside::Alternative => types[number].with_operand(own),
+                    Beside::Operand | Beside::Alternative | Beside::TypedPattern => types[number].with_operand(own),
                     _ => types[number].with(own),
                 };
             }

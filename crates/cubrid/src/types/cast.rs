@@ -53,14 +53,20 @@ impl Cast {
             Beside::List => Self::Other,
             Beside::Alternative if is_text => Self::Other,
             Beside::Pattern => Self::pattern(value),
+            Beside::TypedPattern if is_text || value.kind() == ValueKind::Null => Self::pattern(value),
+            Beside::TypedPattern => Self::of(value),
             Beside::Any | Beside::Operand | Beside::Compared | Beside::Alternative => Self::of(value),
         }
     }
 
-    /// A part of a pattern: if the empty text is like all of it, it is no constant.
+    /// A part of a pattern: if the empty text is like all of it, it is no constant. NULL may stand there for such a text:
+    /// `COALESCE(?, '%')`.
     fn pattern<V: Value>(value: &V) -> Self {
-        let is_text = value.kind() == ValueKind::Text;
-        let has_any = is_text && value.with_text(|text| text.iter().all(|&byte| byte == b'%')).unwrap_or(false);
+        let has_any = match value.kind() {
+            ValueKind::Null => true,
+            ValueKind::Text => value.with_text(|text| text.iter().all(|&byte| byte == b'%')).unwrap_or(false),
+            _ => false,
+        };
         if has_any { Self::Inconstant } else { Self::Null }
     }
 
@@ -164,6 +170,7 @@ impl Cast {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use headrace_testkit::TestValue as V;
 
     #[test]
     fn values_of_several_types_have_one_that_takes_all() {
@@ -196,6 +203,24 @@ mod tests {
         assert_eq!(Cast::Null.with(Cast::Inconstant).written().as_deref(), Some("NVL2(RAND(), ?, '')"));
         assert_eq!(Cast::Double.written().as_deref(), Some("CAST(? AS DOUBLE)"));
         assert_eq!(Cast::Null.written(), None);
+    }
+
+    #[test]
+    fn what_may_be_like_the_empty_text_is_no_constant() {
+        let written = |value: V, beside: Beside| Cast::beside(&value, beside).written();
+        let inconstant = Some("NVL2(RAND(), ?, '')");
+        for beside in [Beside::Pattern, Beside::TypedPattern] {
+            for (value, expected) in
+                [(V::Null, inconstant), (V::from(""), inconstant), (V::from("%%"), inconstant), (V::from("a%"), None)]
+            {
+                assert_eq!(written(value, beside).as_deref(), expected);
+            }
+        }
+        assert_eq!(written(V::Int(5), Beside::Pattern), None);
+        assert_eq!(written(V::Int(5), Beside::TypedPattern).as_deref(), Some("CAST(? AS INTEGER)"));
+        let rows = [V::Null, V::from("a%"), V::from("%")].map(|value| Cast::beside(&value, Beside::Pattern));
+        assert_eq!(rows.into_iter().fold(Cast::Null, Cast::with).written().as_deref(), inconstant);
+        assert_eq!(rows.into_iter().fold(Cast::Null, Cast::with_operand).written().as_deref(), inconstant);
     }
 
     #[test]
