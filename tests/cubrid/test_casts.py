@@ -257,7 +257,7 @@ def test_shorter_texts_in_in_equal_those_of_a_char_column(conn: Any) -> None:
     ]:
         found = [row[0] for row in conn.execute(f"select id from hr_codes where {where} order by id", values)]
         assert found == expected, where
-    conn.executemany("delete from hr_codes where c in (?, ?)", [("a", "zz"), ("abcde", "가")])
+    conn.executemany("delete from hr_codes where c in (?, ?)", [("a", "zz"), (None, "zz"), ("abcde", "가")])
     assert conn.fetch("select id from hr_codes order by id") == [(2,), (4,)]
 
 

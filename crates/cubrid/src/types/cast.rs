@@ -49,13 +49,13 @@ impl Cast {
         let is_text = value.kind() == ValueKind::Text;
         match beside {
             Beside::Compared | Beside::List if is_text => Self::Literal,
-            // Other values have the type there that they are sent with.
-            Beside::List => Self::Other,
+            // Other values have the type there that they are sent with; NULL leaves their literal to the other rows' texts.
+            Beside::List if value.kind() != ValueKind::Null => Self::Other,
             Beside::Alternative if is_text => Self::Other,
             Beside::Pattern => Self::pattern(value),
             Beside::TypedPattern if is_text || value.kind() == ValueKind::Null => Self::pattern(value),
             Beside::TypedPattern => Self::of(value),
-            Beside::Any | Beside::Operand | Beside::Compared | Beside::Alternative => Self::of(value),
+            Beside::Any | Beside::Operand | Beside::Compared | Beside::List | Beside::Alternative => Self::of(value),
         }
     }
 
@@ -203,6 +203,8 @@ mod tests {
         assert_eq!(Cast::Null.with(Cast::Inconstant).written().as_deref(), Some("NVL2(RAND(), ?, '')"));
         assert_eq!(Cast::Double.written().as_deref(), Some("CAST(? AS DOUBLE)"));
         assert_eq!(Cast::Null.written(), None);
+        let rows = [V::from("a"), V::Null, V::from("abc")].map(|value| Cast::beside(&value, Beside::List));
+        assert_eq!(rows.into_iter().fold(Cast::Null, Cast::with), Cast::Literal);
     }
 
     #[test]

@@ -1,4 +1,5 @@
-//! JSON in batches: a CAS needs much memory for each value of this type in a request.
+//! The types of what batches send: a CAS needs much memory for each value of the type JSON in a request, and some
+//! parameters are sent with a type around them.
 
 use crate::support::session::Conversation;
 use crate::support::{array, done, prepared};
@@ -55,4 +56,24 @@ pub fn a_request_has_a_bounded_number_of_values_of_the_type_json() {
     assert!(session.sent().ends_with(&[&*whole, &*whole]));
     session.feed(&array(1, &[1; DOCUMENTS])).unwrap();
     assert_eq!(session.sent(), ["EXECUTE_ARRAY 1 2 values"]);
+}
+
+#[test]
+pub fn a_batch_whose_rows_are_read_once_is_sent_as_it_is() {
+    for (condition, typed) in [
+        ("b in (?, 'x')", "b in ((CASE WHEN 1=1 THEN ? ELSE 'x' END), 'x')"),
+        ("b like nvl(?, '%')", "b like nvl(NVL2(RAND(), ?, ''), '%')"),
+        ("coalesce(c, ?) = 1.5", "coalesce(c, CAST(? AS INTEGER)) = 1.5"),
+    ] {
+        for rereads in [true, false] {
+            let mut session = Conversation::start();
+            session.rewinds = rereads;
+            let value = if condition.starts_with("coalesce") { V::Int(5) } else { V::text("") };
+            let rows = vec![vec![value], vec![V::Null]];
+            session.batch_of(BatchStrategy::Array, &format!("update t set a = 1 where {condition}"), rows);
+            let sent = if rereads { typed } else { condition };
+            let prepare = format!("PREPARE update t set a = 1 where {sent}");
+            assert_eq!(session.sent(), [&*prepare]);
+        }
+    }
 }
