@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import decimal
+import re
 import socket
 
 import numpy as np
@@ -308,6 +309,25 @@ shown(
     "And for those in TIMESTAMP, ADDTIME and EXTRACT",
     by="tests/cubrid/test_casts.py::test_times_after_noon_stay_there",
 )
+
+
+@says(
+    CUBRID,
+    "A Decimal in COALESCE makes a statement of its own for each number of digits",
+    "A column without an alias is named by the text that was sent",
+)
+def _(t: Trial) -> None:
+    def name(value: object, alias: str = "") -> str:
+        cursor = t.conn.cursor()
+        cursor.execute(f"select coalesce(null, ?){alias} from db_root", (value,))
+        return str(cursor.description[0][0])
+
+    names = [name(D(digits)) for digits in ("1.5", "3.5", "2.25", "12.5")]
+    types = [re.findall(r"numeric\(.*?\)", each) for each in names]
+    assert types == [["numeric(2,1)"], ["numeric(2,1)"], ["numeric(3,2)"], ["numeric(3,1)"]]
+    assert name(D("1.5"), " as b") == "b"
+
+
 shown(
     CUBRID,
     "A text in IN with several values is sent as `(CASE WHEN 1=1 THEN ? ELSE 'x' END)`",
@@ -325,8 +345,13 @@ shown(
 )
 shown(
     CUBRID,
-    "In a pattern of LIKE, a text that is empty or has nothing but `%`",
+    "In a pattern of LIKE, None and a text that is empty or has nothing but `%`",
     by="tests/cubrid/test_casts.py::test_patterns_find_empty_texts_in_an_index",
+)
+shown(
+    CUBRID,
+    "Batches of a generator or iterator, and ADBC's streams of several batches, are sent as the server types them",
+    by="crates/cubrid/tests/machine/documents.rs::a_batch_whose_rows_are_read_once_is_sent_as_it_is",
 )
 shown(
     CUBRID,

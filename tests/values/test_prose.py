@@ -40,7 +40,7 @@ def test_the_tests_that_claims_name_exist() -> None:
             path, _, name = each.partition("::")
             source = (ROOT / path).read_text(encoding="utf-8")
             if path.endswith(".rs"):
-                found = set(re.findall(r"#\[test\]\s+fn (\w+)", source))
+                found = set(re.findall(r"#\[test\]\s+(?:pub )?fn (\w+)", source))
             else:
                 found = {node.name for node in ast.walk(ast.parse(source)) if isinstance(node, ast.FunctionDef)}
             assert name in found, each
