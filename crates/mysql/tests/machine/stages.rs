@@ -14,9 +14,9 @@ const SELECT: &str = "select a from t where a = ?";
 /// `ER_UNSUPPORTED_PS`
 const NOT_PREPARED: &[u8] = b"\xff\x0f\x05#HY000This command is not supported in the prepared statement protocol yet";
 
-/// COM_STMT_PREPARE_OK of a statement with one parameter and no columns.
+/// COM_STMT_PREPARE_OK of a statement with one parameter, that of a DOUBLE, and no columns.
 fn prepared(id: u8) -> Vec<u8> {
-    reply(&[&[0, id, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0], &column("?", 8, 63)])
+    reply(&[&[0, id, 0, 0, 0, 0, 0, 1, 0, 0, 0, 0], &column("?", 5, 63)])
 }
 
 fn answer(session: &mut Conversation<Script>, replies: Vec<Vec<u8>>) {
