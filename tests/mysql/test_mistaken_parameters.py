@@ -153,3 +153,18 @@ def test_a_negative_time_keeps_its_sign_in_a_batch(my: Conn, strategy: str) -> N
     assert my.fetch("SELECT n FROM codes WHERE id < 3") == [(7,), (10 if strategy == "one" else 7,)]
     my.executemany("INSERT INTO codes (n, id) VALUES (? + 1, ?)", [(LATE, 11), (LATE, 12)])
     assert my.fetch("SELECT n FROM codes WHERE id > 10") == [(-2,), (-2,)]
+
+
+@pytest.mark.parametrize("first", [None, 1, D("1.5"), "1"])
+def test_a_negative_time_keeps_its_sign_in_a_later_row(my: Conn, first: Any) -> None:
+    my.execute("UPDATE codes SET n = 10")
+    my.executemany("UPDATE codes SET n = n + ? WHERE id = ?", [(first, 1), (LATE, 2), (first, 3)])
+    assert my.fetchval("SELECT n FROM codes WHERE id = 2") == 7
+    my.executemany("INSERT INTO codes (n, id) VALUES (? + 1, ?)", [(first, 11), (LATE, 12), (-LATE, 13), (LATE, 14)])
+    assert my.fetch("SELECT n FROM codes WHERE id > 11 ORDER BY id") == [(-2,), (4,), (-2,)]
+
+
+async def test_a_negative_time_in_a_later_row_on_a_loop(amy: Any) -> None:
+    await amy.execute("UPDATE codes SET n = 10")
+    await amy.executemany("UPDATE codes SET n = n + ? WHERE id = ?", [(None, 1), (LATE, 2)])
+    assert await amy.fetchval("SELECT n FROM codes WHERE id = 2") == 7

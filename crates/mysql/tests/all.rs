@@ -4,6 +4,7 @@ mod batches;
 mod codecs;
 mod genuine;
 mod machine;
+mod meanings;
 mod server;
 mod sql;
 mod support;

@@ -76,7 +76,8 @@ pub(super) struct Batch {
     pub(super) phase: Phase,
     /// The chunk that rows travel together in; `None` if each is a command of its own.
     pub(super) frame: Option<Frame>,
-    /// If its first row has a time, its rows are not sent in bulk: MariaDB (10.11 is one) would lose its sign in an expression.
+    /// If its first row has a time, its rows are not sent in bulk, as each that is negative would be sent alone:
+    /// MariaDB (10.11 is one) would lose its sign in an expression.
     pub(super) sends_times_alone: bool,
     /// Commands in flight at most.
     pub(super) window: usize,
@@ -197,7 +198,8 @@ impl Batch {
         let frame = match statement.id {
             Some(statement_id) if is_free && offers_bulk(execute, session) => {
                 let lists = session.lists(&execute.sql);
-                Some(Frame::Bulk { statement_id, params: statement.params, lists })
+                let pieces = if statement.expresses { Scan::pieces(&execute.sql, session.modes()) } else { Vec::new() };
+                Some(Frame::Bulk { statement_id, params: statement.params, lists, pieces })
             }
             _ => None,
         };
@@ -249,8 +251,20 @@ impl Batch {
         }
     }
 
+    /// From now on each row is a command of its own.
+    pub(super) fn sends_rows_alone(&mut self) {
+        self.frame = None;
+        // Chunks are sent again, rows are not. Without the savepoint that was to be, one is in flight at a time, still.
+        if !self.atomic {
+            self.window = usize::MAX;
+        }
+    }
+
     pub(super) fn is_full(&self) -> bool {
-        self.following.is_some() || self.chunk.bytes() >= CHUNK_BYTES || self.chunk.rows() >= CHUNK_ROWS
+        self.following.is_some()
+            || self.chunk.is_written()
+            || self.chunk.bytes() >= CHUNK_BYTES
+            || self.chunk.rows() >= CHUNK_ROWS
     }
 }
 

@@ -151,10 +151,7 @@ impl<H: MyHandler> Machine<H> {
         if pending.slot.handler.as_mut().is_some_and(|handler| handler.rewind(cx)) {
             pending.slot.failure = None;
             let Stage::Batch(batch) = pending.stage_mut() else { return };
-            batch.frame = None;
-            if batch.guard == Guard::None {
-                batch.window = usize::MAX;
-            }
+            batch.sends_rows_alone();
             batch.chunk = Chunk::default();
             batch.following = None;
             batch.encoded = 0;
@@ -185,7 +182,7 @@ impl<H: MyHandler> Machine<H> {
         }
         let Stage::Batch(batch) = stage else { return Ok(Pulled::End) };
         if batch.encoded == 0 && batch.sends_times_alone && has_time(&handler.params(cx)) {
-            batch.frame = None;
+            batch.sends_rows_alone();
         }
         if let Some(frame) = &batch.frame {
             batch.following = batch.chunk.push(frame, &handler.params(cx), batch.encoded)?;
@@ -281,8 +278,12 @@ impl<H: MyHandler> Machine<H> {
                 }
             }
             if chunked && batch.is_full() || matches!(batch.phase, Phase::Rows { exhausted: true }) {
-                let room =
-                    batch.flying.len() < batch.window.min(CHUNKS_IN_FLIGHT) && (batch.window > 1 || replies_due == 0);
+                // If the first chunk shows that the server has no bulk for the statement, all rows are sent again: none
+                // may be applied.
+                let waits = batch.chunk.is_written() && batch.chunks == batch.flying.len() as u64;
+                let room = batch.flying.len() < batch.window.min(CHUNKS_IN_FLIGHT)
+                    && (batch.window > 1 || replies_due == 0)
+                    && !waits;
                 if batch.chunk.rows() == 0 {
                     batch.go(BatchEvent::RowsSent, Phase::Drain);
                     return true;

@@ -1,6 +1,7 @@
 //! Rows of a batch that travel together: COM_STMT_BULK_EXECUTE, or the text of one INSERT.
 
 use super::send::count_mismatch;
+use super::statement::has_negative_time;
 use crate::packets::command::{self, BULK_SEND_TYPES, Command, INDICATOR_NONE, INDICATOR_NULL, ParamType};
 use crate::sql::Insert;
 use crate::types::{ColumnType, Lists, encode_param, splice_literal};
@@ -10,8 +11,9 @@ use std::ops::Range;
 /// The buffer of rows that travel together.
 #[derive(Debug)]
 pub(super) enum Frame {
-    /// COM_STMT_BULK_EXECUTE of a statement with this number of parameters.
-    Bulk { statement_id: u32, params: usize, lists: Lists },
+    /// COM_STMT_BULK_EXECUTE of a statement with this number of parameters. `pieces` is the text around them if one is
+    /// part of an expression, in which MariaDB (10.11 is one) would lose the sign of a time.
+    Bulk { statement_id: u32, params: usize, lists: Lists, pieces: Vec<String> },
     /// The text of an INSERT.
     Insert { insert: Insert, lists: Lists },
 }
@@ -24,6 +26,8 @@ pub(super) struct Chunk {
     ends: Vec<usize>,
     /// The types that all of its rows share; `None` for parameters that have been NULL so far.
     types: Vec<Option<ParamType>>,
+    /// It is a row in bulk's place that is sent as text, alone.
+    is_written: bool,
     /// The number of its first row in the batch.
     pub first: u64,
 }
@@ -33,6 +37,10 @@ impl Chunk {
         self.ends.len()
     }
 
+    pub fn is_written(&self) -> bool {
+        self.is_written
+    }
+
     pub fn bytes(&self) -> usize {
         self.body.len()
     }
@@ -40,6 +48,19 @@ impl Chunk {
     /// Appends a row. `Some` is a new chunk with the row in it, if its types are not those of the rows before: the
     /// types are sent once, before all rows.
     pub fn push<P: Parameters>(&mut self, frame: &Frame, params: &P, number: u64) -> Result<Option<Chunk>, P::Error> {
+        if let Frame::Bulk { pieces, lists, .. } = frame
+            && !pieces.is_empty()
+            && has_negative_time(params)
+        {
+            let mut written = Chunk { is_written: true, first: number, ..Chunk::default() };
+            splice(pieces, params, *lists, &mut written.body)?;
+            written.ends.push(written.body.len());
+            if self.ends.is_empty() {
+                *self = written;
+                return Ok(None);
+            }
+            return Ok(Some(written));
+        }
         if self.ends.is_empty() {
             self.first = number;
         }
@@ -58,7 +79,7 @@ impl Chunk {
         let agree = |(own, new): (&Option<ParamType>, &Option<ParamType>)| own.is_none() || new.is_none() || own == new;
         if !self.types.iter().zip(&types).all(agree) {
             let body = self.body.split_off(start);
-            return Ok(Some(Chunk { ends: vec![body.len()], body, types, first: number }));
+            return Ok(Some(Chunk { ends: vec![body.len()], body, types, is_written: false, first: number }));
         }
         if self.types.is_empty() {
             self.types = types;
@@ -93,18 +114,10 @@ impl Chunk {
     }
 
     fn push_text<P: Parameters>(&mut self, insert: &Insert, params: &P, lists: Lists) -> Result<(), P::Error> {
-        if params.count() != insert.parameters() {
-            return Err(count_mismatch(insert.parameters(), params.count()).into());
-        }
         if !self.ends.is_empty() {
             self.body.push(b',');
         }
-        for (i, pieces) in insert.row.windows(2).enumerate() {
-            self.body.extend_from_slice(pieces[0].as_bytes());
-            splice_literal(&params.get(i)?, lists, pieces[1].as_bytes(), &mut self.body)?;
-        }
-        self.body.extend_from_slice(insert.row.last().map_or(&[], |piece| piece.as_bytes()));
-        Ok(())
+        splice(&insert.row, params, lists, &mut self.body)
     }
 
     /// Appends the payload of the command that executes `rows` of it.
@@ -114,6 +127,10 @@ impl Chunk {
         let end = rows.end.checked_sub(1).map_or(start, |last| self.ends[last]);
         let body = &self.body[start..end];
         match frame {
+            Frame::Bulk { .. } if self.is_written => {
+                out.push(Command::Query as u8);
+                out.extend_from_slice(body);
+            }
             Frame::Bulk { statement_id, .. } => {
                 debug_assert_eq!(BULK_SEND_TYPES, 128);
                 let unknown = [ColumnType::VAR_STRING.0, 0];
@@ -129,4 +146,18 @@ impl Chunk {
             }
         }
     }
+}
+
+/// Appends the text of a row: literals between the pieces.
+fn splice<P: Parameters>(pieces: &[String], params: &P, lists: Lists, out: &mut Vec<u8>) -> Result<(), P::Error> {
+    let expected = pieces.len().saturating_sub(1);
+    if params.count() != expected {
+        return Err(count_mismatch(expected, params.count()).into());
+    }
+    for (i, around) in pieces.windows(2).enumerate() {
+        out.extend_from_slice(around[0].as_bytes());
+        splice_literal(&params.get(i)?, lists, around[1].as_bytes(), out)?;
+    }
+    out.extend_from_slice(pieces.last().map_or(&[], |piece| piece.as_bytes()));
+    Ok(())
 }

@@ -130,6 +130,18 @@ impl Scan {
         !self.uncertain && !self.several
     }
 
+    /// The text around the placeholders of a statement: one piece more than there are of them.
+    pub fn pieces(sql: &str, modes: Modes) -> Vec<String> {
+        let mut start = 0;
+        let mut pieces = Vec::new();
+        for at in Self::new(sql, modes).placeholders {
+            pieces.push(sql[start..at].to_owned());
+            start = at + 1;
+        }
+        pieces.push(sql[start..].to_owned());
+        pieces
+    }
+
     /// Scans a statement.
     pub fn new(sql: &str, modes: Modes) -> Self {
         let mut scan = Self::default();
