@@ -168,3 +168,12 @@ async def test_a_negative_time_in_a_later_row_on_a_loop(amy: Any) -> None:
     await amy.execute("UPDATE codes SET n = 10")
     await amy.executemany("UPDATE codes SET n = n + ? WHERE id = ?", [(None, 1), (LATE, 2)])
     assert await amy.fetchval("SELECT n FROM codes WHERE id = 2") == 7
+
+
+@pytest.mark.servers("mariadb", "mysql", "mysql80")
+def test_what_was_executed_without_its_values_is_written_with_them(my: Conn) -> None:
+    query = "SELECT CAST(? AS CHAR)"
+    for _ in range(2):
+        with pytest.raises(headrace.Error, match="1 parameter"):
+            my.execute(query)
+        assert my.fetchval(query, LATE) == "-00:00:03"

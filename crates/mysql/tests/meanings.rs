@@ -129,3 +129,17 @@ fn rows_of_times_travel_together_in_a_batch_without_a_guard() {
         assert!(parts < 10, "{parts} parts");
     }
 }
+
+#[test]
+fn what_was_executed_without_its_values_is_written_with_them() {
+    let mut session = session();
+    let query = "select cast(? as char)";
+    for _ in 0..2 {
+        let without = session.execute(query, vec![]);
+        session.run().unwrap();
+        assert!(end(&without).contains("1 parameter"), "{}", end(&without));
+        let received = session.execute(query, vec![time(-3)]);
+        session.run().unwrap();
+        assert_eq!(received.get().lines(), ["-00:00:03"]);
+    }
+}

@@ -3,7 +3,7 @@
 
 use super::binding::{Binding, Expected};
 use super::pending::{Stage, Used};
-use super::request::{AsText, Request, VerbStatement};
+use super::request::{Request, VerbStatement};
 use super::stage::{RequestEvent, RequestState};
 use super::statement::{Columns, Draft, Statement};
 use super::{LastPrepared, Machine, MyHandler};
@@ -270,16 +270,11 @@ impl<H: MyHandler> Machine<H> {
         let sql = self.front()?.request.sql().cloned();
         let settles_names = |sql| self.session.settles_variables(sql) || self.session.settles_table(sql);
         let volatile = sql.as_deref().is_some_and(settles_names);
-        // Otherwise that was decided before.
-        let undecided = match &self.front()?.request {
-            Request::Execute(execute) => execute.text == AsText::Never,
-            _ => true,
-        };
-        let is_bindable = |sql| {
+        // Not before: it may be executed without the values of its parameters, or be described.
+        let binds = sql.as_deref().is_none_or(|sql| {
             let scan = Scan::new(sql, modes);
             self.session.binds(sql, &scan) && self.session.prepares(&scan)
-        };
-        let binds = !undecided || sql.as_deref().is_none_or(is_bindable);
+        });
         let pending = self.front()?;
         let Some(sql) = pending.request.sql().cloned() else {
             return Err(Fatal::peer("the server prepared a statement although that was not requested"));

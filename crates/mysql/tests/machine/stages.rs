@@ -176,6 +176,25 @@ pub fn an_expression_is_written_and_only_described_is_prepared() {
 }
 
 #[test]
+pub fn an_expression_that_was_prepared_without_its_values_is_written_with_them() {
+    const EXPRESSION: &str = "select ? + 1";
+    let mut session = session(mysql8());
+    let without = session.execute(EXPRESSION, vec![]);
+    answer(&mut session, vec![prepared(1)]);
+    assert!(end(&without).contains("1 parameter"), "{}", end(&without));
+    session.peer.received.clear();
+    for _ in 0..2 {
+        let received = session.execute(EXPRESSION, vec![V::Int(1)]);
+        answer(&mut session, vec![reply(&[OK])]);
+        assert_eq!(end(&received), "done");
+    }
+    let bound = session.execute_bound(EXPRESSION, vec![V::Int(3)]);
+    answer(&mut session, vec![reply(&[OK])]);
+    assert_eq!(end(&bound), "done");
+    assert_eq!(session.peer.sent(), ["COM_QUERY select 1 + 1", "COM_QUERY select 1 + 1", "COM_STMT_EXECUTE 1"]);
+}
+
+#[test]
 pub fn an_expression_without_its_values_is_refused_before_it_is_executed() {
     for cursor in [None, Some(2)] {
         let mut session = session(mysql8());
