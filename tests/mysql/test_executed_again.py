@@ -87,6 +87,19 @@ def test_a_row_is_found_once_after_a_query_of_a_single_row(my: Conn, query: str)
 
 
 @pytest.mark.servers("mariadb", "mariadb118", "mysql", "mysql56")
+@pytest.mark.parametrize("query", RANGES)
+def test_a_row_is_found_once_by_a_statement_with_a_comment_that_is_executed(my: Conn, query: str) -> None:
+    for table in ("people", "copies"):
+        fresh(my, f"table {table} (id int primary key, team int, key (team))")
+        my.executemany(f"INSERT INTO {table} VALUES (?, ?)", [(n, n % 3) for n in range(9)])
+    query = query.replace("SELECT count", "SELECT /*!40001 ALL */ count", 1)
+    for low, high, expected in [(1, 1, 3), (1, 1, 3), (0, 8, 9), (1, 5, 9), (2, 2, 3), (9, 9, 0), (1, 8, 9)]:
+        assert (low, high, my.fetchval(query, low, high)) == (low, high, expected)
+        by_hand = query.replace("?", str(low), 1).replace("?", str(high), 1)
+        assert (low, high, my.fetchval(by_hand)) == (low, high, expected)
+
+
+@pytest.mark.servers("mariadb", "mariadb118", "mysql", "mysql56")
 def test_rows_of_a_batch_are_found_once(my: Conn) -> None:
     for table in ("people", "copies"):
         fresh(my, f"table {table} (id int primary key, team int, n int default 0, key (team))")

@@ -143,3 +143,36 @@ fn what_was_executed_without_its_values_is_written_with_them() {
         assert_eq!(received.get().lines(), ["-00:00:03"]);
     }
 }
+
+#[test]
+fn queries_within_a_statement_with_an_executed_comment_are_prepared_for_one_execution() {
+    let mut session = session();
+    for name in ["within", "beside"] {
+        session.must(&format!("create or replace table {name} (id int primary key, team int, key (team))"));
+        session.must(&format!("insert into {name} select seq, seq % 3 from seq_0_to_8"));
+    }
+    let query = "select /*!40001 sql_no_cache */ count(*) from within w where exists \
+                 (select 1 from beside b where b.id between ? and ? and b.team = w.team)";
+    sent(&mut session);
+    for (low, high, expected) in [(1, 1, "3"), (1, 1, "3"), (0, 8, "9"), (1, 5, "9"), (2, 2, "3"), (9, 9, "0")] {
+        let received = session.execute(query, vec![V::Int(low), V::Int(high)]);
+        session.run().unwrap();
+        assert_eq!(received.get().lines(), [expected], "{low} {high}");
+    }
+    assert_eq!(sent(&mut session).0.count(&["COM_STMT_PREPARE"]), 6);
+    let whole = query.replacen('?', "1", 1).replacen('?', "1", 1);
+    for _ in 0..3 {
+        let received = session.execute(&whole, vec![]);
+        session.run().unwrap();
+        assert_eq!(received.get().lines(), ["3"]);
+    }
+    assert_eq!(sent(&mut session).0.count(&["COM_STMT_PREPARE"]), 0, "as text");
+    // A parameter that only the server sees.
+    let hidden = "select /*! ? + */ 1 from within where id in (select 3)";
+    for given in [vec![], vec![V::Int(7)], vec![V::Int(8)]] {
+        let expected = given.first().map(|value| if *value == V::Int(7) { "8" } else { "9" });
+        let received = session.execute(hidden, given);
+        session.run().unwrap();
+        assert_eq!(received.get().lines(), expected.as_slice());
+    }
+}

@@ -271,16 +271,17 @@ impl<H: MyHandler> Machine<H> {
         let settles_names = |sql| self.session.settles_variables(sql) || self.session.settles_table(sql);
         let volatile = sql.as_deref().is_some_and(settles_names);
         // Not before: it may be executed without the values of its parameters, or be described.
-        let binds = sql.as_deref().is_none_or(|sql| {
+        let (binds, differs) = sql.as_deref().map_or((true, false), |sql| {
             let scan = Scan::new(sql, modes);
-            self.session.binds(sql, &scan) && self.session.prepares(&scan)
+            let binds = self.session.binds(sql, &scan) && self.session.prepares(&scan);
+            (binds, self.session.executes_otherwise(&scan))
         });
         let pending = self.front()?;
         let Some(sql) = pending.request.sql().cloned() else {
             return Err(Fatal::peer("the server prepared a statement although that was not requested"));
         };
         let cursor = matches!(&pending.request, Request::Execute(execute) if execute.cursor.is_some());
-        let once = volatile || cursor && !mariadb || pending.literal;
+        let once = volatile || differs || cursor && !mariadb || pending.literal;
         let only = matches!(pending.request, Request::Prepare { .. });
         let binding = settles.then(|| Binding::new(&sql, modes, expected));
         let ok_params = ok.params;

@@ -263,22 +263,26 @@ impl<H: MyHandler> Machine<H> {
         }
         let scan = Scan::new(sql, self.session.modes());
         let given = pending.slot.handler.as_mut().map(|handler| handler.params(cx).count());
+        let is_given_none = given == Some(0) && execute.rows == ParameterRows::One;
         // Without any, the count is wrong.
-        let may_write = execute.text != AsText::Never && (given != Some(0) || execute.rows != ParameterRows::One);
+        let may_write = execute.text != AsText::Never && !is_given_none;
         pending.literal = false;
         let binds = match execute.cursor {
             Some(_) => self.session.binds_with_cursor(sql, &scan),
             None => self.session.binds(sql, &scan),
         };
-        if !self.session.prepares(&scan) || may_write && !binds {
+        // Nothing has to be put into it, so it does not matter what its comments are.
+        let is_whole = is_given_none && scan.placeholders.is_empty() && !scan.several;
+        let differs = is_whole && self.session.executes_otherwise(&scan);
+        if !self.session.prepares(&scan) || differs || may_write && !binds {
             if execute.cursor.is_some() && !scan.diagnoses && self.session.opens_cursor(sql) {
                 return self.prepare_literal(at, sql, RequestEvent::StartPrepare, cx, write_buffer);
             }
-            // It is sent as text from now on.
+            // It is sent as text from now on; parameters that only the server sees need it prepared.
             let statement = Arc::new(Statement::text(sql.clone()));
             pending.used = Some(Used::Own(statement.clone()));
             pending.go(RequestEvent::StartKnown, Stage::Bindable);
-            if self.statements.get(sql).is_none() {
+            if !scan.uncertain && self.statements.get(sql).is_none() {
                 self.keep(statement);
             }
             return self.bind_tail(cx, write_buffer);

@@ -157,13 +157,17 @@ impl SessionState {
     /// may execute it otherwise again; or if it asks for the warnings of the statement before it, which would be those of
     /// its preparation.
     pub(super) fn prepares(&self, scan: &Scan) -> bool {
-        let changes = scan.nests && !self.settles_types();
-        let lost = scan.constructed && self.mariadb || changes;
+        let lost = scan.constructed && self.mariadb || self.executes_otherwise(scan);
         let too_many = scan.placeholders.len() > usize::from(u16::MAX);
         match scan.diagnoses {
             true => !scan.placeholders.is_empty() && !scan.takes_literals(),
             false => !scan.takes_literals() || !(scan.lists || lost || too_many),
         }
+    }
+
+    /// Returns true if the server may execute a prepared statement otherwise again.
+    pub(super) fn executes_otherwise(&self, scan: &Scan) -> bool {
+        scan.nests && !self.settles_types()
     }
 
     /// Returns true if a statement can be executed with a cursor. MySQL refuses one for statements without rows, and

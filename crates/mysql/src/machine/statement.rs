@@ -144,7 +144,8 @@ pub struct Statement {
     /// A parameter is an expression, or part of one: MariaDB (10.11 is one) makes the number 3 of a time of -3 seconds there.
     pub(super) expresses: bool,
     /// It is not executed again: MySQL (9.7 is one) sends no rows of a statement that once had a cursor and is executed
-    /// without, and keeps the types of the variables that it names, and which of two tables of a name it describes.
+    /// without, and keeps the types of the variables that it names, and which of two tables of a name it describes; and
+    /// others execute queries within it otherwise.
     pub(super) once: bool,
     /// It can be executed with its parameters bound; otherwise it was prepared to be described.
     pub(super) binds: bool,
