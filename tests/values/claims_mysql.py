@@ -465,6 +465,18 @@ shown(
     "A statement with a query after `IN`, `EXISTS`, `ANY`, `SOME` or `ALL`",
     by="tests/mysql/test_executed_again.py::test_queries",
 )
+
+
+@says(PAGE, "Its columns of `FLOAT` and `DOUBLE(10,2)` have the digits of the text protocol, then", on=MARIA)
+def _(t: Trial) -> None:
+    t.table("f float")
+    t.conn.execute("insert into said values (1.2345678)")
+    whole, printed = float(np.float32("1.2345678")), float(np.float32("1.23457"))
+    for _ in range(2):
+        assert t.value("select f from said where exists (select 1)") == printed
+        assert t.value("select f + 0e0 from said where exists (select 1)") == t.value("select f from said") == whole
+
+
 shown(
     PAGE,
     "So is an expression with a negative time, whose sign it would lose in a number",
