@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import datetime
 import decimal
 import io
@@ -549,6 +550,39 @@ async def test_pools_replace_what_they_have_lost(module: Any, url: str) -> None:
 
 
 # pools
+
+
+@pytest.mark.parametrize("ended", [False, True], ids=["open", "ended"])
+@pytest.mark.parametrize("error", [ValueError, asyncio.CancelledError])
+async def test_a_place_is_lent_once_after_a_setup_that_failed(
+    module: Any, url: str, ended: bool, error: type[BaseException]
+) -> None:
+    is_failing = False
+
+    async def setup(con: Any) -> None:
+        if not is_failing:
+            return
+        if ended:
+            with contextlib.suppress(module.PostgresError, module.InterfaceError):
+                await con.fetch("select pg_terminate_backend(pg_backend_pid())")
+            async with asyncio.timeout(10):
+                # Until the pool was told, too.
+                while pool.get_size() or (module is facade and con._con is not None):
+                    await asyncio.sleep(0.01)
+        raise error
+
+    async with module.create_pool(url, min_size=0, max_size=1, setup=setup) as pool:
+        for is_failing in (True, False, True, False):
+            if is_failing:
+                with pytest.raises(error):
+                    await pool.acquire()
+                continue
+            borrowed = await pool.acquire()
+            with pytest.raises(TimeoutError):
+                await pool.acquire(timeout=0.1)
+            assert await borrowed.fetchval("select 1") == 1
+            # Twice at once is once; asyncpg refuses the second.
+            await asyncio.gather(*(pool.release(borrowed) for _ in range(2 if module is facade else 1)))
 
 
 async def test_pools_lend_connections(module: Any, url: str) -> None:

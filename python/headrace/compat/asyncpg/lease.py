@@ -16,11 +16,12 @@ if TYPE_CHECKING:
 class PoolConnectionProxy:
     """A borrowed connection. Its attributes are those of the connection, until it is given back."""
 
-    __slots__ = ("__weakref__", "_con", "_holder")
+    __slots__ = ("__weakref__", "_con", "_holder", "_returned")
 
     def __init__(self, holder: PoolConnectionHolder, con: Any) -> None:
         self._holder = holder
         self._con: Any = con
+        self._returned = False
 
     @property  # type: ignore[misc]
     def __class__(self) -> Any:  # pyright: ignore[reportIncompatibleMethodOverride]
@@ -90,38 +91,53 @@ class PoolConnectionHolder:
                 await self.connect()
 
     async def acquire(self) -> PoolConnectionProxy:
-        """Lends the connection, which is opened if there is none."""
-        await self.ensure_connected()
-        if self._generation != self._pool._generation:
-            # It was open when the pool's connections expired.
-            stale, self._con = self._con, None
-            stale.remove_termination_listener(self._lost)
-            self._pool._start(stale.close(timeout=self._timeout))
+        """Lends the connection, which is opened if there is none; after an error the place is free again."""
+        try:
             await self.ensure_connected()
+            if self._generation != self._pool._generation:
+                # It was open when the pool's connections expired.
+                stale, self._con = self._con, None
+                stale.remove_termination_listener(self._lost)
+                self._pool._start(stale.close(timeout=self._timeout))
+                await self.ensure_connected()
+        except BaseException:
+            self._pool._put(self)
+            raise
         self._stop_timer()
-        self._proxy = proxy = PoolConnectionProxy(self, self._con)
-        self._con._proxy = proxy
+        con = self._con
+        self._proxy = con._proxy = proxy = PoolConnectionProxy(self, con)
         self._in_use = self._pool._loop.create_future()
         if self._pool._setup is not None:
-            try:
-                await self._pool._setup(proxy)
-            except BaseException as error:
-                # What it has done to the session is not known.
-                self._proxy = None
-                try:
-                    if isinstance(error, Exception):
-                        self._con.terminate()
-                    else:
-                        await self._con.close()
-                finally:
-                    raise error
+            await self._set_up(proxy, con)
         return proxy
+
+    async def _set_up(self, proxy: PoolConnectionProxy, con: Any) -> None:
+        try:
+            assert self._pool._setup is not None, "looked at by the caller"
+            await self._pool._setup(proxy)
+        except BaseException as error:
+            # What it has done to the session is not known.
+            try:
+                if isinstance(error, Exception):
+                    con.terminate()
+                else:
+                    await con.close()
+            finally:
+                # Once the connection has ended the place may be somebody else's.
+                if self._proxy is proxy:
+                    self._free()
+                    self._con = None
+                raise error
+        if self._proxy is not proxy:
+            raise exceptions.ConnectionDoesNotExistError("the connection has ended while it was set up")
 
     async def release(self, proxy: PoolConnectionProxy, timeout: float | None) -> None:
         """Takes the connection back, resets it, and closes it if its time has come."""
-        if self._proxy is not proxy:
-            # It has ended since the borrower gave it back, which freed the place: somebody else may have that.
+        if self._proxy is not proxy or proxy._returned:
+            # It has ended since the borrower gave it back, which freed the place: somebody else may have that. Or it is
+            # given back twice at once.
             return
+        proxy._returned = True
         con = self._con
         if con is None or con.is_closed():
             self._free()
@@ -163,11 +179,9 @@ class PoolConnectionHolder:
                 self._free()
                 self._con = None
 
-    def _free(self, *, anew: bool = False) -> None:
-        """The connection is the pool's again; ``anew`` if it may not have been lent yet."""
+    def _free(self) -> None:
+        """The connection is the pool's again."""
         if self._in_use is None:
-            if anew:
-                self._pool._put(self)
             return
         if not self._in_use.done():
             self._in_use.set_result(None)

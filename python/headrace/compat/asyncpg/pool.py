@@ -279,15 +279,15 @@ class Pool:
 
         async def lent() -> PoolConnectionProxy:
             holder = await self._queue.get()
-            try:
-                proxy = await holder.acquire()
-            except BaseException:
-                holder._free(anew=True)
-                raise
+            proxy = await holder.acquire()
             holder._timeout = timeout
             return proxy
 
-        return await taken_within(timeout, lent(), lambda proxy: proxy._holder._free())
+        def give_back(proxy: PoolConnectionProxy) -> None:
+            if proxy._holder._proxy is proxy:
+                proxy._holder._free()
+
+        return await taken_within(timeout, lent(), give_back)
 
     def _put(self, holder: PoolConnectionHolder) -> None:
         self._queue.put_nowait(holder)
