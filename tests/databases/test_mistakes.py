@@ -199,6 +199,9 @@ async def test_a_statement_without_parameters_takes_a_mapping(shared: Any, place
         assert shared.execute(query, kind({"a": 1, 2: 3})).fetchall() == [(0,)]
         assert shared.execute("select '%%', ':b'", kind({"a": 1})).fetchall() == [("%", ":b")]
         assert shared.fetch(query, {}) == [(0,)]
+        for named in (":a", "@a", "$a"):
+            with pytest.raises(headrace.ProgrammingError):
+                shared.execute(f"select '{named}'", kind({"a": 1}))
         with pytest.raises(headrace.ProgrammingError):
             shared.execute(query, ({"a": 1},))
     with pytest.raises(headrace.ProgrammingError):

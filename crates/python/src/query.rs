@@ -198,14 +198,17 @@ impl Query {
         self.style == Style::Format && self.count == 0
     }
 
-    /// Returns true if one of a mapping's names is in the text as `:name`, a style that is not read here.
+    /// Returns true if one of a mapping's names is in the text as `:name`, `@name` or `$name`, styles that are not read
+    /// here. `::name` is a type and `@@name` a variable of the server.
     #[cold]
     fn mentions(&self, mapping: &Bound<'_, PyMapping>) -> PyResult<bool> {
         for name in mapping.keys()?.iter() {
             let Ok(name) = name.extract::<String>() else { continue };
-            let written = format!(":{name}");
-            if self.sql.match_indices(&written).any(|(at, _)| !self.sql[..at].ends_with(':')) {
-                return Ok(true);
+            for sign in [':', '@', '$'] {
+                let written = format!("{sign}{name}");
+                if self.sql.match_indices(&written).any(|(at, _)| !self.sql[..at].ends_with(sign)) {
+                    return Ok(true);
+                }
             }
         }
         Ok(false)
