@@ -25,7 +25,8 @@ MAY_IMPORT: dict[str, tuple[str, ...]] = {
     "types": (*FOR_ALL, "aio._shared.protocols"),
     "aio._shared": (*FOR_ALL, "aio._shared"),
     "compat.mysqldb": (*FOR_ALL, "compat.mysqldb", "mysql", "__version__"),
-    "compat.asyncpg": (*FOR_ALL, "compat.asyncpg", "postgres", "aio.postgres"),
+    # Limits in time are those of the connections: said once.
+    "compat.asyncpg": (*FOR_ALL, "compat.asyncpg", "postgres", "aio.postgres", "aio._shared.within"),
     "compat.ifxpy": (*FOR_ALL, "compat.ifxpy", "compat.ifxpydbi", "informix", "__version__"),
     "compat.ifxpydbi": (*FOR_ALL, "compat.ifxpy", "informix", "__version__"),
     "compat": FOR_ALL,
