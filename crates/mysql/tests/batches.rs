@@ -1,23 +1,12 @@
 //! Batches, cursors, files, compression and large packets against a real MariaDB.
 
-use crate::support::server::Server;
+use crate::support::server::{STRATEGIES, Server, end, session};
 use crate::support::session::{Conversation, Socket};
 use headrace_core::{Discarded, Protocol, Session as _};
 use headrace_mysql::machine::{AsText, BatchStrategy, Execute, InfileState, ParameterRows, Request, SessionOptions};
 use headrace_mysql::packets::capabilities::Capabilities;
 use headrace_mysql::packets::compress::Algorithm;
-use headrace_testkit::{Shared, TestValue as V};
-
-const STRATEGIES: [BatchStrategy; 4] =
-    [BatchStrategy::Auto, BatchStrategy::Pipelined, BatchStrategy::Bulk, BatchStrategy::Joined];
-
-fn session() -> Conversation<Socket> {
-    Server::shared().session()
-}
-
-fn end(received: &Shared) -> String {
-    received.get().end.clone().expect("it has ended")
-}
+use headrace_testkit::TestValue as V;
 
 /// A table of this test's own.
 fn table(session: &mut Conversation<Socket>, name: &str, rest: &str) {

@@ -1,21 +1,10 @@
 //! Values mean for a real MariaDB what their literals mean, whichever way they are sent.
 
-use crate::support::server::Server;
+use crate::support::server::{STRATEGIES, end, session};
 use crate::support::session::{Conversation, Socket};
 use crate::support::trace;
 use headrace_mysql::machine::BatchStrategy;
-use headrace_testkit::{Shared, Step, TestValue as V, Trace};
-
-const STRATEGIES: [BatchStrategy; 4] =
-    [BatchStrategy::Auto, BatchStrategy::Pipelined, BatchStrategy::Bulk, BatchStrategy::Joined];
-
-fn session() -> Conversation<Socket> {
-    Server::shared().session()
-}
-
-fn end(received: &Shared) -> String {
-    received.get().end.clone().expect("it has ended")
-}
+use headrace_testkit::{Step, TestValue as V, Trace};
 
 /// A time of this many seconds.
 fn time(seconds: i64) -> V {

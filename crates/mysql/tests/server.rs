@@ -1,20 +1,12 @@
 //! The machine against a real MariaDB, over a plain socket.
 
-use crate::support::server::Server;
+use crate::support::server::{Server, end, session};
 use crate::support::session::{Conversation, Socket};
 use headrace_core::{Protocol as _, Session as _};
 use headrace_mysql::auth::{Plugin, Secret};
 use headrace_mysql::machine::{AsText, Execute, ParameterRows, Request, SessionOptions};
 use headrace_mysql::packets::capabilities::StatusFlags;
 use headrace_testkit::TestValue as V;
-
-fn session() -> Conversation<Socket> {
-    Server::shared().session()
-}
-
-fn end(received: &headrace_testkit::Shared) -> String {
-    received.get().end.clone().expect("it has ended")
-}
 
 #[test]
 fn authentication_by_each_plugin_that_this_server_has() {

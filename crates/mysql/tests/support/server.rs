@@ -2,7 +2,8 @@
 
 use super::session::{Conversation, Socket};
 use headrace_mysql::auth::Secret;
-use headrace_mysql::machine::SessionOptions;
+use headrace_mysql::machine::{BatchStrategy, SessionOptions};
+use headrace_testkit::Shared;
 use std::net::{TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -124,4 +125,18 @@ impl Server {
     pub fn session(&self) -> Conversation<Socket> {
         self.session_with(Self::options())
     }
+}
+
+/// Every way in which a batch is sent.
+pub const STRATEGIES: [BatchStrategy; 4] =
+    [BatchStrategy::Auto, BatchStrategy::Pipelined, BatchStrategy::Bulk, BatchStrategy::Joined];
+
+/// A session of the shared server.
+pub fn session() -> Conversation<Socket> {
+    Server::shared().session()
+}
+
+/// How a request that has ended did.
+pub fn end(received: &Shared) -> String {
+    received.get().end.clone().expect("it has ended")
 }
