@@ -61,6 +61,9 @@ POSTGRES_LOB_BYTES: Final = 256 * 1024
 """Bytes of a large object that one request reads or writes."""
 POSTGRES_LOB_AHEAD: Final = 2
 """Requests of one read or write of a large object that are in flight at a time."""
+LOB_LINE_BYTES: Final = 1024
+"""Bytes of a large object that the first request for a line reads; each further one twice as many, up to those of a
+request."""
 INFORMIX_SCROLL_ROWS: Final = 256
 """Rows of a scroll cursor that are requested in one round trip, at most."""
 

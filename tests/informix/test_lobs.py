@@ -138,6 +138,9 @@ def test_it_is_a_file_to_the_standard_library(conn: Connection, table: str) -> N
     with io.TextIOWrapper(io.BufferedReader(conn.open_lob(conn.fetchval(f"select c from {table}"))), "latin-1") as file:
         assert file.readline() == "erste Zeile, äöü\n"
         assert sum(1 for _ in file) == 39_999
+    with conn.open_lob(conn.fetchval(f"select c from {table}")) as lob:
+        assert lob.readline() == "erste Zeile, äöü\n".encode("latin-1")
+        assert (lob.readline(4), lob.tell()) == (b"zwei", 21)
     with io.BufferedRandom(conn.open_lob(conn.fetchval(f"select c from {table}"), "r+b")) as random:
         random.seek(12)
         random.write(b" 1")

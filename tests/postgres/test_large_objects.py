@@ -291,6 +291,29 @@ def test_it_is_a_file_to_the_standard_library(url: str) -> None:
         conn.rollback()
 
 
+def test_its_lines_are_those_of_a_file(url: str) -> None:
+    long = b"x" * (5 * defaults.LOB_LINE_BYTES)
+    file = io.BytesIO(b"one\n\n" + long + b"\nfour\r\n" + long)
+    with headrace.connect(url, autocommit=False) as conn:
+        with conn.create_lob() as lob:
+            lob.write(file.getvalue())
+            for size in (None, -1, 0, 1, 3, defaults.LOB_LINE_BYTES, 2 * defaults.LOB_LINE_BYTES + 7):
+                lob.seek(0)
+                file.seek(0)
+                for _ in range(8):
+                    assert (lob.readline(size), lob.tell()) == (file.readline(size), file.tell())
+                    assert (lob.read(2), lob.tell()) == (file.read(2), file.tell())
+            lob.seek(4)
+            assert list(lob) == [b"\n", long + b"\n", b"four\r\n", long]
+            lob.seek(0)
+            assert lob.readlines(5) == [b"one\n", b"\n", long + b"\n"]
+            with pytest.raises(TypeError, match="size"):
+                lob.readline("1")  # type: ignore[arg-type]
+        with pytest.raises(ValueError, match="closed"):
+            lob.readline()
+        conn.rollback()
+
+
 async def test_a_cancelled_read_leaves_the_connection_usable(url: str) -> None:
     async with await headrace.aio.connect(url) as conn:
         async with await conn.create_lob() as lob:

@@ -64,7 +64,7 @@ fn negative_times_keep_their_sign_in_every_row_of_a_batch() {
 }
 
 #[test]
-fn only_the_rows_with_negative_times_leave_the_bulk() {
+fn rows_whose_parameters_are_part_of_an_expression_are_written() {
     let mut session = session();
     session.must("create or replace table bulks (id int primary key, n int, t time)");
     session.must("insert into bulks select seq, 100, null from seq_1_to_9");
@@ -78,10 +78,7 @@ fn only_the_rows_with_negative_times_leave_the_bulk() {
         ["COM_STMT_BULK_EXECUTE", "COM_STMT_EXECUTE", "COM_QUERY update"].map(|command| sent.count(&[command]))
     };
     let expression = "update bulks set n = n + ? where id = ?";
-    assert_eq!(count(expression, vec![V::Int(1), V::Int(2), V::Int(3)]), [1, 0, 0]);
-    assert_eq!(count(expression, vec![V::Int(1), V::Int(2), time(-3), V::Int(4)]), [2, 0, 1]);
-    assert_eq!(count(expression, vec![V::Null, time(3)]), [1, 0, 0]);
-    assert_eq!(count(expression, vec![time(3), time(-3)]), [0, 1, 1]);
+    assert_eq!(count(expression, vec![V::Int(1), V::Int(2), V::Int(3)]), [0, 0, 3]);
     assert_eq!(count("update bulks set t = ? where id = ?", vec![V::Null, time(-3), time(3), time(-3)]), [1, 0, 0]);
 }
 

@@ -221,13 +221,14 @@ fn what_the_server_has_no_type_for_is_refused_before_anything_is_sent() {
         (V::Other, "cannot be sent"),
     ] {
         for text in [AsText::IfUnprepared, AsText::Always] {
-            let execute = Execute { facts: None, sql: "select ?".into(), rows: ParameterRows::One, text, cursor: None };
+            let sql = "select 1 from dual where 1 = ?".into();
+            let execute = Execute { facts: None, sql, rows: ParameterRows::One, text, cursor: None };
             let (_, received) = session.ask(Request::Execute(execute), vec![value.clone()], vec![]);
             session.run().unwrap();
             assert!(end(&received).contains(why), "{value:?}: {}", end(&received));
         }
     }
-    let received = session.execute("select ?", vec![]);
+    let received = session.execute("select 1 from dual where 1 = ?", vec![]);
     session.run().unwrap();
     assert_eq!(end(&received), "client the statement has 1 parameter, but 0 were given");
     assert_eq!(session.must("select 1"), ["1"]);
@@ -238,10 +239,10 @@ fn an_unknown_statement_takes_one_round_trip_and_is_kept() {
     let mut session = session();
     let before = session.must("show status like 'Com_stmt_prepare'");
     for i in 0..5i64 {
-        let received = session.execute("select ? + 1 as sum", vec![V::Int(i)]);
+        let received = session.execute("select seq from seq_1_to_5 where seq = ?", vec![V::Int(i + 1)]);
         session.run().unwrap();
         assert_eq!(received.get().lines(), [(i + 1).to_string()]);
-        assert_eq!(received.get().columns, ["sum"]);
+        assert_eq!(received.get().columns, ["seq"]);
     }
     assert_eq!(session.machine.statements(), 1);
     assert_eq!(before, ["Com_stmt_prepare|0"]);

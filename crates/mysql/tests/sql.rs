@@ -1,6 +1,6 @@
 //! The lexer and the splitting of INSERT: tables whose rows read as a specification.
 
-use headrace_mysql::sql::{Insert, Modes, Placement, Scan, Typing, is_bindable, placements};
+use headrace_mysql::sql::{Insert, Modes, Placement, Scan, is_bindable, placements};
 
 const PLAIN: Modes = Modes { no_backslash_escapes: false, ansi_quotes: false };
 const NO_BACKSLASH: Modes = Modes { no_backslash_escapes: true, ansi_quotes: false };
@@ -161,10 +161,10 @@ fn what_is_stored_or_compared_with_a_column_is_bound() {
         "create table t (a int)",
     ] {
         let scan = Scan::new(sql, PLAIN);
-        assert!(scan.placeholders.is_empty() || is_bindable(sql, PLAIN, Typing::ByPlace), "{sql}");
+        assert!(scan.placeholders.is_empty() || is_bindable(sql, PLAIN), "{sql}");
     }
     let quoted = r#"select 1 from "t" where "a" = ?"#;
-    assert!(is_bindable(quoted, ANSI, Typing::ByPlace) && !is_bindable(quoted, PLAIN, Typing::ByPlace));
+    assert!(is_bindable(quoted, ANSI) && !is_bindable(quoted, PLAIN));
 }
 
 #[test]
@@ -276,34 +276,12 @@ fn what_is_part_of_an_expression_is_written() {
         "create table u as select a from t where a = ?",
         "alter table t add a int default ?",
     ] {
-        assert!(!is_bindable(sql, PLAIN, Typing::ByPlace), "{sql}");
+        assert!(!is_bindable(sql, PLAIN), "{sql}");
     }
 }
 
 #[test]
-fn a_server_that_types_by_the_value_is_told_the_values_of_most_expressions() {
-    for sql in [
-        "select ?, concat(?, 'x') from t order by ?",
-        "select a, count(*) from t where b = ? group by a",
-        "select distinct a from t where b in (?, ?) and group_concat = ?",
-        "(select date(?))",
-        "select cast(a as time(6)), `cast`(?), convert from t where b = ?",
-        "insert into t values (? + 1, time(now()), ?)",
-        "update t set time = ? where timestamp in (?)",
-        "select t.time (?)",
-        "call p(concat(?, 'x'))",
-        "do sleep(?)",
-        "with c as (select 5) select timestamp '2020-01-01 00:00:00' - interval ? day",
-        "delete from t where a = ? returning ?",
-        "select abs(?) from (select a from t limit 3) q where b = ?",
-        "insert into t select a from s where b = ?",
-        "insert into t values ((select max(a) from t), abs(?))",
-        "select a from t where a = ? union select b from t where c in (?)",
-        "select a from t where a in (select b from s) and c = ?",
-        "select abs(?) from t where `regexp` = 1 and t.in (1)",
-    ] {
-        assert!(is_bindable(sql, PLAIN, Typing::ByValue), "{sql}");
-    }
+fn what_mariadb_mistakes_of_a_parameter_is_written() {
     for sql in [
         "select time(?)",
         "select 1 from t where a = TIMESTAMP ( coalesce(b, ?), '1:00')",
@@ -338,7 +316,7 @@ fn a_server_that_types_by_the_value_is_told_the_values_of_most_expressions() {
         "show tables like ?",
         "kill ?",
     ] {
-        assert!(!is_bindable(sql, PLAIN, Typing::ByValue), "{sql}");
+        assert!(!is_bindable(sql, PLAIN), "{sql}");
     }
 }
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import io
 from typing import Any
 
-from .arguments import checked_buffer
+from .. import defaults
+from .arguments import checked_buffer, checked_whole
 from .lobs import LobState
 
 
@@ -48,6 +49,40 @@ class RawFile(io.RawIOBase):
             ValueError: the object is closed.
         """
         return self.read() or b""
+
+    def readline(self, size: int | None = -1, /) -> bytes:
+        """Reads the next line. Nothing is read ahead: ``io.BufferedReader`` reads many lines faster.
+
+        Args:
+            size: number of bytes at most; None or a negative number for no limit.
+
+        Returns:
+            The line with its end, ``b"\\n"``, which the last one may lack; empty at the end.
+
+        Raises:
+            TypeError: ``size`` is no whole number.
+            ValueError: the object is closed.
+            DatabaseError: the server refused the statement; the class depends on its SQLSTATE or number.
+            ConnectionClosed: the connection is closed or was lost.
+            TimeoutError: the call was cancelled after ``command_timeout`` seconds; the connection stays usable.
+        """
+        self._state.check()
+        start, limit = self._state.at, -1 if size is None else checked_whole(size, "size")
+        line, step = bytearray(), defaults.LOB_LINE_BYTES
+        try:
+            while limit < 0 or len(line) < limit:
+                wanted = step if limit < 0 else min(step, limit - len(line))
+                part = self.read(wanted) or b""
+                end = part.find(b"\n") + 1
+                line += part[:end] if end else part
+                if end or len(part) < wanted:
+                    break
+                step = min(2 * step, self._state.block_bytes)
+        except BaseException:
+            self._state.at = start
+            raise
+        self._state.at = start + len(line)
+        return bytes(line)
 
     def readinto(self, buffer: Any, /) -> int:
         """Reads into a buffer.

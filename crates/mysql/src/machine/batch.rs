@@ -76,9 +76,6 @@ pub(super) struct Batch {
     pub(super) phase: Phase,
     /// The chunk that rows travel together in; `None` if each is a command of its own.
     pub(super) frame: Option<Frame>,
-    /// If its first row has a time, its rows are not sent in bulk, as each that is negative would be sent alone:
-    /// MariaDB (10.11 is one) would lose its sign in an expression.
-    pub(super) sends_times_alone: bool,
     /// Commands in flight at most.
     pub(super) window: usize,
     /// Being filled.
@@ -164,7 +161,6 @@ impl Batch {
             guard: Guard::None,
             phase: Phase::Idle,
             frame,
-            sends_times_alone: false,
             window,
             chunk: Chunk::default(),
             following: None,
@@ -198,8 +194,7 @@ impl Batch {
         let frame = match statement.id {
             Some(statement_id) if is_free && offers_bulk(execute, session) => {
                 let lists = session.lists(&execute.sql);
-                let pieces = if statement.expresses { Scan::pieces(&execute.sql, session.modes()) } else { Vec::new() };
-                Some(Frame::Bulk { statement_id, params: statement.params, lists, pieces })
+                Some(Frame::Bulk { statement_id, params: statement.params, lists })
             }
             _ => None,
         };
@@ -210,7 +205,7 @@ impl Batch {
         };
         let is_fed = frame.is_none() && session.capabilities.contains(Capabilities::LOCAL_FILES);
         let window = if is_fed && may_load(&execute.sql) && loads() { 1 } else { usize::MAX };
-        Self { sends_times_alone: statement.expresses, ..Self::begin(execute, frame, window) }
+        Self::begin(execute, frame, window)
     }
 
     /// The table of an INSERT whose rows may be sent together, and the statement if they would be joined; in bulk
@@ -261,10 +256,7 @@ impl Batch {
     }
 
     pub(super) fn is_full(&self) -> bool {
-        self.following.is_some()
-            || self.chunk.is_written()
-            || self.chunk.bytes() >= CHUNK_BYTES
-            || self.chunk.rows() >= CHUNK_ROWS
+        self.following.is_some() || self.chunk.bytes() >= CHUNK_BYTES || self.chunk.rows() >= CHUNK_ROWS
     }
 }
 

@@ -8,7 +8,7 @@ use super::pending::{Failure, Stage};
 use super::reply::ReplyKind;
 use super::send::write_row;
 use super::stage::{BatchEvent, Phase, RequestEvent};
-use super::statement::{Statement, has_time};
+use super::statement::Statement;
 use super::table::{AS_BEFORE, STRICTLY};
 use super::verb::{self, COMMIT, ROLLBACK};
 use super::{Machine, MyHandler};
@@ -181,9 +181,6 @@ impl<H: MyHandler> Machine<H> {
             return Ok(Pulled::End);
         }
         let Stage::Batch(batch) = stage else { return Ok(Pulled::End) };
-        if batch.encoded == 0 && batch.sends_times_alone && has_time(&handler.params(cx)) {
-            batch.sends_rows_alone();
-        }
         if let Some(frame) = &batch.frame {
             batch.following = batch.chunk.push(frame, &handler.params(cx), batch.encoded)?;
             batch.encoded += 1;
@@ -278,12 +275,8 @@ impl<H: MyHandler> Machine<H> {
                 }
             }
             if chunked && batch.is_full() || matches!(batch.phase, Phase::Rows { exhausted: true }) {
-                // If the first chunk shows that the server has no bulk for the statement, all rows are sent again: none
-                // may be applied.
-                let waits = batch.chunk.is_written() && batch.chunks == batch.flying.len() as u64;
-                let room = batch.flying.len() < batch.window.min(CHUNKS_IN_FLIGHT)
-                    && (batch.window > 1 || replies_due == 0)
-                    && !waits;
+                let room =
+                    batch.flying.len() < batch.window.min(CHUNKS_IN_FLIGHT) && (batch.window > 1 || replies_due == 0);
                 if batch.chunk.rows() == 0 {
                     batch.go(BatchEvent::RowsSent, Phase::Drain);
                     return true;

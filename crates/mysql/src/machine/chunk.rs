@@ -1,7 +1,6 @@
 //! Rows of a batch that travel together: COM_STMT_BULK_EXECUTE, or the text of one INSERT.
 
 use super::send::count_mismatch;
-use super::statement::has_negative_time;
 use crate::packets::command::{self, BULK_SEND_TYPES, Command, INDICATOR_NONE, INDICATOR_NULL, ParamType};
 use crate::sql::Insert;
 use crate::types::{ColumnType, Lists, encode_param, splice_literal};
@@ -11,9 +10,8 @@ use std::ops::Range;
 /// The buffer of rows that travel together.
 #[derive(Debug)]
 pub(super) enum Frame {
-    /// COM_STMT_BULK_EXECUTE of a statement with this number of parameters. `pieces` is the text around them if one is
-    /// part of an expression, in which MariaDB (10.11 is one) would lose the sign of a time.
-    Bulk { statement_id: u32, params: usize, lists: Lists, pieces: Vec<String> },
+    /// COM_STMT_BULK_EXECUTE of a statement with this number of parameters.
+    Bulk { statement_id: u32, params: usize, lists: Lists },
     /// The text of an INSERT.
     Insert { insert: Insert, lists: Lists },
 }
@@ -26,8 +24,6 @@ pub(super) struct Chunk {
     ends: Vec<usize>,
     /// The types that all of its rows share; `None` for parameters that have been NULL so far.
     types: Vec<Option<ParamType>>,
-    /// It is a row in bulk's place that is sent as text, alone.
-    is_written: bool,
     /// The number of its first row in the batch.
     pub first: u64,
 }
@@ -37,10 +33,6 @@ impl Chunk {
         self.ends.len()
     }
 
-    pub fn is_written(&self) -> bool {
-        self.is_written
-    }
-
     pub fn bytes(&self) -> usize {
         self.body.len()
     }
@@ -48,19 +40,6 @@ impl Chunk {
     /// Appends a row. `Some` is a new chunk with the row in it, if its types are not those of the rows before: the
     /// types are sent once, before all rows.
     pub fn push<P: Parameters>(&mut self, frame: &Frame, params: &P, number: u64) -> Result<Option<Chunk>, P::Error> {
-        if let Frame::Bulk { pieces, lists, .. } = frame
-            && !pieces.is_empty()
-            && has_negative_time(params)
-        {
-            let mut written = Chunk { is_written: true, first: number, ..Chunk::default() };
-            splice(pieces, params, *lists, &mut written.body)?;
-            written.ends.push(written.body.len());
-            if self.ends.is_empty() {
-                *self = written;
-                return Ok(None);
-            }
-            return Ok(Some(written));
-        }
         if self.ends.is_empty() {
             self.first = number;
         }
@@ -79,7 +58,7 @@ impl Chunk {
         let agree = |(own, new): (&Option<ParamType>, &Option<ParamType>)| own.is_none() || new.is_none() || own == new;
         if !self.types.iter().zip(&types).all(agree) {
             let body = self.body.split_off(start);
-            return Ok(Some(Chunk { ends: vec![body.len()], body, types, is_written: false, first: number }));
+            return Ok(Some(Chunk { ends: vec![body.len()], body, types, first: number }));
         }
         if self.types.is_empty() {
             self.types = types;
@@ -127,10 +106,6 @@ impl Chunk {
         let end = rows.end.checked_sub(1).map_or(start, |last| self.ends[last]);
         let body = &self.body[start..end];
         match frame {
-            Frame::Bulk { .. } if self.is_written => {
-                out.push(Command::Query as u8);
-                out.extend_from_slice(body);
-            }
             Frame::Bulk { statement_id, .. } => {
                 debug_assert_eq!(BULK_SEND_TYPES, 128);
                 let unknown = [ColumnType::VAR_STRING.0, 0];

@@ -12,7 +12,7 @@ use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::column::{Column, PrepareOk};
 use crate::packets::header;
 use crate::packets::reply::{Completion, ServerError, StateChange};
-use crate::sql::{ModesAfter, Scan, limits, placements};
+use crate::sql::{ModesAfter, Scan, limits};
 use crate::types::ColumnType;
 use headrace_core::Session as _;
 use headrace_core::protocol::Summary;
@@ -289,7 +289,6 @@ impl<H: MyHandler> Machine<H> {
         statement.binds = binds;
         if ok_params > 0 {
             statement.limits = limits(&statement.sql, modes);
-            statement.expresses = mariadb && placements(&statement.sql, modes).is_none();
         }
         statement.literal = pending.literal && ok.params == 0;
         let statement = Arc::new(statement);

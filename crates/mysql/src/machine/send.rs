@@ -8,7 +8,7 @@ use super::reply::{Expect, ReplyKind};
 use super::request::{AsText, Execute, ParameterRows, Request, VerbStatement};
 use super::session::SessionState;
 use super::stage::{RequestEvent, RequestState};
-use super::statement::{Statement, are_numbers_of_rows, has_negative_time};
+use super::statement::{Statement, are_numbers_of_rows};
 use super::table::Together;
 use super::verb::{COMMIT, ROLLBACK};
 use super::wire::Wire;
@@ -267,10 +267,7 @@ impl<H: MyHandler> Machine<H> {
         // Without any, the count is wrong.
         let may_write = execute.text != AsText::Never && !is_given_none;
         pending.literal = false;
-        let binds = match execute.cursor {
-            Some(_) => self.session.binds_with_cursor(sql, &scan),
-            None => self.session.binds(sql, &scan),
-        };
+        let binds = self.session.binds(sql, &scan);
         // Nothing has to be put into it, so it does not matter what its comments are.
         let is_whole = is_given_none && scan.placeholders.is_empty() && !scan.several;
         let differs = is_whole && self.session.executes_otherwise(&scan);
@@ -293,12 +290,9 @@ impl<H: MyHandler> Machine<H> {
         let one = execute.rows == ParameterRows::One && execute.cursor.is_none();
         let known = self.last_prepared != LastPrepared::Unknown;
         let limits = limits(sql, self.session.modes());
-        let mariadb = self.session.mariadb;
         // As for a statement that is known.
-        let is_bound = pending.slot.handler.as_mut().is_none_or(|handler| {
-            let row = handler.params(cx);
-            are_numbers_of_rows(&row, &limits) && !(mariadb && has_negative_time(&row))
-        });
+        let handler = pending.slot.handler.as_mut();
+        let is_bound = handler.is_none_or(|handler| are_numbers_of_rows(&handler.params(cx), &limits));
         if one && countable && is_bound && known && self.session.prepares_ahead() && self.window > 1 {
             return self.execute_ahead(at, sql, cx, write_buffer);
         }
@@ -317,7 +311,7 @@ impl<H: MyHandler> Machine<H> {
             // A cursor has its statement for itself, with its parameters bound.
             Some(_) if self.session.mariadb && known.id.is_some() => {
                 let scan = Scan::new(&execute.sql, self.session.modes());
-                let binds = execute.text == AsText::Never || self.session.binds_with_cursor(&execute.sql, &scan);
+                let binds = execute.text == AsText::Never || self.session.binds(&execute.sql, &scan);
                 if binds { self.statements.take(&execute.sql) } else { None }
             }
             Some(_) => None,

@@ -5,7 +5,7 @@ use super::verb::ENDS_ALONE;
 use crate::errors::Numbering;
 use crate::packets::capabilities::{Capabilities, StatusFlags};
 use crate::packets::reply::{Completion, StateChange};
-use crate::sql::{Lexer, Modes, ModesAfter, Scan, Typing, is_bindable, is_harmless_variable, is_one_of};
+use crate::sql::{Lexer, Modes, ModesAfter, Scan, is_bindable, is_harmless_variable, is_one_of};
 use crate::types::Lists;
 use headrace_core::Reported;
 use headrace_core::transaction::Event;
@@ -142,14 +142,7 @@ impl SessionState {
     /// Returns true if the values of a statement's parameters mean the same bound as written in their places, or cannot
     /// be written there.
     pub(super) fn binds(&self, sql: &str, scan: &Scan) -> bool {
-        let typing = if self.mariadb { Typing::ByValue } else { Typing::ByPlace };
-        scan.placeholders.is_empty() || !scan.takes_literals() || is_bindable(sql, self.modes(), typing)
-    }
-
-    /// The same for a cursor: MariaDB (10.11 is one) makes a table of its rows, with the types that it guessed when it
-    /// prepared the statement.
-    pub(super) fn binds_with_cursor(&self, sql: &str, scan: &Scan) -> bool {
-        scan.placeholders.is_empty() || !scan.takes_literals() || is_bindable(sql, self.modes(), Typing::ByPlace)
+        scan.placeholders.is_empty() || !scan.takes_literals() || is_bindable(sql, self.modes())
     }
 
     /// Returns false if the server does not prepare a statement, or loses its values: a list after IN, a constructor of

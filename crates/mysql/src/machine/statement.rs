@@ -141,8 +141,6 @@ pub struct Statement {
     /// Parameters that are a number of rows. MariaDB (10.11 is one) makes 0 of text there, and the largest number of -1,
     /// and MySQL (9.7 is one) takes NULL with a cursor, where literals are errors.
     pub(super) limits: Vec<usize>,
-    /// A parameter is an expression, or part of one: MariaDB (10.11 is one) makes the number 3 of a time of -3 seconds there.
-    pub(super) expresses: bool,
     /// It is not executed again: MySQL (9.7 is one) sends no rows of a statement that once had a cursor and is executed
     /// without, and keeps the types of the variables that it names, and which of two tables of a name it describes; and
     /// others execute queries within it otherwise.
@@ -198,7 +196,6 @@ impl Statement {
             columns: Mutex::default(),
             binding: None,
             limits: Vec::new(),
-            expresses: false,
             once: false,
             binds: true,
             literal: false,
@@ -226,7 +223,6 @@ impl Statement {
             _ if self.literal => Sending::Bound,
             _ if !are_numbers_of_rows(row, &self.limits) => Sending::Written,
             Some(binding) => binding.sending(row),
-            None if self.expresses && has_negative_time(row) => Sending::Written,
             None => Sending::Bound,
         }
     }
@@ -269,16 +265,6 @@ pub(super) fn are_numbers_of_rows<P: Parameters>(row: &P, limits: &[usize]) -> b
         }
         value.kind() == ValueKind::Int && value.int().map_or(true, |number| number >= 0)
     })
-}
-
-/// Returns true if one of these values may be a negative time.
-pub(super) fn has_time<P: Parameters>(row: &P) -> bool {
-    (0..row.count()).filter_map(|at| row.get(at).ok()).any(|value| value.kind() == ValueKind::Interval)
-}
-
-/// Returns true if one of these values is a negative time.
-pub(super) fn has_negative_time<P: Parameters>(row: &P) -> bool {
-    (0..row.count()).filter_map(|at| row.get(at).ok()).any(|value| types::is_negative_time(&value))
 }
 
 #[cfg(test)]

@@ -4,11 +4,12 @@
 //! type: 9.7 is one that stores NULL for `CAST(? AS CHAR)` of a time, makes 0 of 'abc' in `COALESCE(?, 0)`, does not
 //! sort by `ORDER BY ?`, and for which two `DATE_FORMAT(d, ?)` of the same value are two expressions in GROUP BY. Where
 //! a parameter is stored in a column, or compared with one, it gets the type of the column, into which a literal would
-//! be converted, too. MariaDB gives a parameter the type of its value; but TIME(), TIMESTAMP() and UNION take the number
-//! of decimals from the statement that is prepared (10.11 is one), and what it stores of a statement, as the body of a
-//! trigger, has the parameters in it. CAST() and CONVERT() of a parameter to a text that is too short for it cut it, where
-//! strict mode refuses the literal, and lose the sign of a time. Where it makes a table of its own of expressions, its columns have the types that
-//! were guessed then: `abs(?)` is cut to 999999999999.999999 in a window or in a derived table with LIMIT.
+//! be converted, too. MariaDB gives a parameter the type of its value, but has its own surprises for one that is part of an
+//! expression (10.11 and 11.8): TIME() and UNION take the number of decimals from the statement that is prepared, a window or
+//! a derived table cuts `abs(?)` to the type that was guessed then, after a pattern of REGEXP one of NULL is the empty one,
+//! a time loses its sign as a number, and of an INSERT in bulk some functions have the value of the first row. What it stores
+//! of a statement, as the body of a trigger, has the parameters in it. So the rule is one for both: a parameter that is part
+//! of an expression is written.
 
 use super::lexer::Modes;
 use super::tokens::Tokens;
@@ -37,36 +38,6 @@ pub(crate) fn limits(sql: &str, modes: Modes) -> Vec<usize> {
         false => Vec::new(),
     }
 }
-
-/// Returns true if MariaDB does with the values of a statement's parameters what it would do with literals.
-pub(super) fn is_valued(sql: &str, modes: Modes) -> bool {
-    // Not SET: it refuses a number for a variable of SET STATEMENT, and a DECIMAL for a set of modes (10.11 is one).
-    const VERBS: [&str; 8] = ["select", "insert", "replace", "update", "delete", "with", "call", "do"];
-    let statement = Tokens::new(sql, modes);
-    statement.is_one_of(statement.verb(), &VERBS) && !statement.loses_values()
-}
-
-/// Words after which MariaDB makes columns of a table of its own of a query's expressions.
-const COLLECTED: [&str; 9] =
-    ["union", "except", "intersect", "distinct", "distinctrow", "group", "group_concat", "over", "window"];
-
-/// Functions of a parameter that MariaDB makes something else of than of a literal.
-const CALLED: [&str; 4] = ["time", "timestamp", "cast", "convert"];
-
-/// Words of what MariaDB does otherwise with a parameter than with a literal: after a pattern, one of NULL is the empty one,
-/// and a number that names a column of a dynamic column is a text.
-const MISTAKEN: [&str; 10] = [
-    "regexp",
-    "rlike",
-    "regexp_replace",
-    "regexp_instr",
-    "regexp_substr",
-    "column_create",
-    "column_add",
-    "column_get",
-    "column_exists",
-    "column_delete",
-];
 
 /// The part of a query that a token is in.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -171,53 +142,6 @@ impl Tokens<'_> {
     /// The position of the first word; a statement may begin with parentheses.
     fn verb(&self) -> usize {
         (0..self.tokens.len()).find(|at| !self.is_punctuation(*at, b'(')).unwrap_or(0)
-    }
-
-    /// Returns true if the query in the parentheses at `open` is the right operand of IN, ANY or ALL. MariaDB (10.11 is one)
-    /// compares a parameter with a column of text as text, whatever its value: 0 is not 'x'.
-    fn is_operand(&self, open: usize) -> bool {
-        let before = (0..open).rev().find(|at| !self.is_punctuation(*at, b'('));
-        before.is_some_and(|at| self.is_one_of(at, &["in", "any", "some", "all"]) && !self.is_in_name(at))
-    }
-
-    /// Returns true if MariaDB may lose a part of a value: of a parameter in the parentheses of TIME() or TIMESTAMP(), or in
-    /// a column of a UNION, the fraction of a second; in those of CAST() or CONVERT() a sign, or an error. Of an expression of bytes it takes all results for equal in DISTINCT
-    /// and GROUP BY (10.11 is one), and of NULLIF() of a text and a column of latin1 it makes question marks there. A query
-    /// within another may become a table, and so may that of an INSERT, if it reads the table that it writes to.
-    fn loses_values(&self) -> bool {
-        let verb = self.verb();
-        let inserts = self.is_one_of(verb, &["insert", "replace"]);
-        let (mut depth, mut called, mut queried, mut reads) = (0usize, None, None, false);
-        for at in 0..self.tokens.len() {
-            match self.tokens[at].kind {
-                TokenKind::Punctuation(b'(') => {
-                    let queries = at > verb && self.is_one_of(at + 1, &["select", "with"]);
-                    if queries && self.is_operand(at) {
-                        return true;
-                    }
-                    queried = queried.or(queries.then_some(depth));
-                    let calls = at > 0 && self.is_one_of(at - 1, &CALLED) && !self.is_in_name(at - 1);
-                    called = called.or(calls.then_some(depth));
-                    depth += 1;
-                }
-                TokenKind::Punctuation(b')') => {
-                    depth = depth.saturating_sub(1);
-                    called = called.filter(|outside| *outside < depth);
-                    queried = queried.filter(|outside| *outside < depth);
-                }
-                TokenKind::Placeholder if called.is_some() || queried.is_some() || reads => return true,
-                TokenKind::Word if inserts && depth == 0 && self.is_word(at, "select") && !self.is_in_name(at) => {
-                    reads = true;
-                }
-                TokenKind::Word
-                    if (self.is_one_of(at, &COLLECTED) || self.is_one_of(at, &MISTAKEN)) && !self.is_in_name(at) =>
-                {
-                    return true;
-                }
-                _ => {}
-            }
-        }
-        false
     }
 
     fn limits(&self) -> Vec<usize> {

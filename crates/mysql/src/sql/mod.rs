@@ -75,21 +75,9 @@ fn has_python_parameter(sql: &str, modes: Modes) -> bool {
     })
 }
 
-/// How a server chooses the type of a parameter.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Typing {
-    /// By the value: MariaDB.
-    ByValue,
-    /// By what is around it in the statement: MySQL.
-    ByPlace,
-}
-
 /// Returns true if the values of a statement's parameters mean the same bound as written in their places.
-pub fn is_bindable(sql: &str, modes: Modes, typing: Typing) -> bool {
-    match typing {
-        Typing::ByValue => bound::is_valued(sql, modes) || placements(sql, modes).is_some(),
-        Typing::ByPlace => placements(sql, modes).is_some(),
-    }
+pub fn is_bindable(sql: &str, modes: Modes) -> bool {
+    placements(sql, modes).is_some()
 }
 
 /// The result of one scan of a statement.
@@ -128,18 +116,6 @@ impl Scan {
     /// Returns true if literals can be put in the place of its parameters.
     pub fn takes_literals(&self) -> bool {
         !self.uncertain && !self.several
-    }
-
-    /// The text around the placeholders of a statement: one piece more than there are of them.
-    pub fn pieces(sql: &str, modes: Modes) -> Vec<String> {
-        let mut start = 0;
-        let mut pieces = Vec::new();
-        for at in Self::new(sql, modes).placeholders {
-            pieces.push(sql[start..at].to_owned());
-            start = at + 1;
-        }
-        pieces.push(sql[start..].to_owned());
-        pieces
     }
 
     /// Scans a statement.

@@ -272,11 +272,6 @@ pub(super) fn time_micros<V: Value>(value: &V, kind: ValueKind) -> Result<i64, V
     Ok(micros)
 }
 
-/// Returns true if a value is a time before midnight; one that cannot be sent is refused later.
-pub fn is_negative_time<V: Value>(value: &V) -> bool {
-    value.kind() == ValueKind::Interval && time_micros(value, ValueKind::Interval).is_ok_and(i64::is_negative)
-}
-
 /// A time as text.
 pub(super) fn time_text(micros: i64) -> String {
     let sign = if micros < 0 { "-" } else { "" };

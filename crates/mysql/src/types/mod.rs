@@ -16,7 +16,7 @@ mod text;
 pub use column::{MySqlType, columns};
 pub use decode::{Cell, decode_binary_row, find_binary_cells};
 pub use decoder::Decoder;
-pub use encode::{Destination, Lists, encode_param, encode_param_for_mysql, is_negative_time};
+pub use encode::{Destination, Lists, encode_param, encode_param_for_mysql};
 pub use literal::{splice_literal, write_literal, write_literal_as_text};
 pub use load::{FieldKind, write_line};
 pub use text::{decode_text_row, find_text_cells};

@@ -26,11 +26,17 @@ fn ask<P: Peer>(session: &mut Conversation<P>, received: &mut Vec<Shared>) -> Re
         .push(session.query("create or replace table recorded (id int primary key, v varchar(40), w decimal(6,2))"));
     session.run()?;
     // In flight together: an unknown statement, text, an error, the known statement.
-    received.push(session.execute("select ? as n, 'ä' as text, null, cast('-1:02:03.5' as time(1))", vec![V::Int(7)]));
+    received.push(session.execute(
+        "select 7 as n, 'ä' as text, null, cast('-1:02:03.5' as time(1)) from dual where 7 = ?",
+        vec![V::Int(7)],
+    ));
     received
         .push(session.query("select 1, 'x', date'2024-02-29', 18446744073709551615 union all select 2, null, null, 3"));
     received.push(session.execute("select no_such_column from recorded", vec![]));
-    received.push(session.execute("select ? as n, 'ä' as text, null, cast('-1:02:03.5' as time(1))", vec![V::Null]));
+    received.push(session.execute(
+        "select 7 as n, 'ä' as text, null, cast('-1:02:03.5' as time(1)) from dual where 7 = ?",
+        vec![V::Null],
+    ));
     session.run()?;
     let values = |bad: i64| (0..6).map(|n| vec![V::Int(if n == bad { 0 } else { n }), V::from("v"), V::Null]).collect();
     let insert = "insert into recorded values (?, ?, ?)";
@@ -114,7 +120,7 @@ pub fn the_requests_are_those_of_the_recording() {
     assert_eq!(ends, expected);
     assert_eq!(received[1].lines(), ["7|ä|NULL|span -3723500000"]);
     assert_eq!(received[2].lines(), ["1|x|day 19782|d18446744073709551615", "2|NULL|NULL|d3"]);
-    assert_eq!(received[4].lines(), ["NULL|ä|NULL|span -3723500000"]);
+    assert_eq!((received[4].lines().len(), &received[4].columns), (0, &received[1].columns));
     assert_eq!(received[9].rows.len(), 6);
     assert_eq!((received[10].lines().len(), received[11].lines()), (4, vec!["4".to_owned(), "5".to_owned()]));
     assert_eq!(received[14].lines(), ["6|d15"]);
