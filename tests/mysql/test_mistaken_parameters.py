@@ -51,6 +51,18 @@ def literal(value: Any) -> str:
     return "NULL" if value is None else str(value) if isinstance(value, D) else repr(value)
 
 
+def temporal(value: dt.date | dt.time | dt.timedelta) -> str:
+    match value:
+        case dt.datetime():
+            return f"TIMESTAMP'{value}'"
+        case dt.date():
+            return f"DATE'{value}'"
+        case dt.time():
+            return f"TIME'{value}'"
+    sign = "-" if value < dt.timedelta(0) else ""
+    return f"TIME'{sign}{abs(value)}'"
+
+
 def outcome(execute: Callable[..., Any], *args: Any) -> Any:
     """The rows, or the number of the error."""
     try:
@@ -96,6 +108,36 @@ def test_numbers_with_fractions_are_no_integers(my: Conn, source: str, condition
     for value in (1, D("0.5"), 1.1, D("0.0001"), 1e300, D("1.0"), 2.0, 1):
         by_hand = my.executescript(query.replace("?", literal(value))).fetchall()
         assert (value, my.fetch(query, *[value] * query.count("?"))) == (value, by_hand)
+
+
+@pytest.mark.servers("mariadb", "mysql", "mysql80")
+@pytest.mark.parametrize(
+    "condition", ["at = ?", "at IN (?)", "at <> ?", "at BETWEEN ? AND ?", "? <= at", "NOT (at > ?)"]
+)
+def test_a_time_with_more_decimals_than_its_column_is_no_other_time(my: Conn, condition: str) -> None:
+    fresh(my, "table instants (id int primary key, at time, short time(3), day date)")
+    my.execute("INSERT INTO instants VALUES (1, '00:00:01', '00:00:01.001', '2024-01-01'), (2, '00:00:02', NULL, NULL)")
+    whole, late = dt.timedelta(seconds=1), dt.datetime(2024, 1, 1, 0, 0, 0, 500_000)
+    cases: list[tuple[str, list[dt.date | dt.time | dt.timedelta]]] = [
+        ("at", [whole, dt.time(0, 0, 1, 500_000), dt.timedelta(seconds=1, microseconds=1), -whole, whole]),
+        ("short", [dt.timedelta(milliseconds=1001), dt.timedelta(microseconds=1_000_600), whole]),
+        ("day", [dt.date(2024, 1, 1), late, late.replace(microsecond=0)]),
+    ]
+    for column, values in cases:
+        query = f"SELECT id FROM instants WHERE {condition.replace('at', column)} ORDER BY id"
+        for value in values:
+            by_hand = my.executescript(query.replace("?", temporal(value))).fetchall()
+            assert (value, my.fetch(query, *[value] * query.count("?"))) == (value, by_hand)
+    assert my.execute("DELETE FROM instants WHERE at = ?", (dt.time(0, 0, 1, 500),)).rowcount == 0
+
+
+@pytest.mark.servers("mariadb", "mysql", "mysql80")
+def test_a_time_is_stored_as_text_with_all_its_decimals(my: Conn) -> None:
+    fresh(my, "table printed (id int primary key, s varchar(20))")
+    for number, micros in enumerate((0, 500, 0, 250_000)):
+        my.execute("INSERT INTO printed VALUES (?, ?)", (number, dt.time(0, 0, 1, micros)))
+    stored = [("00:00:01",), ("00:00:01.000500",), ("00:00:01",), ("00:00:01.250000",)]
+    assert [(s.removesuffix(".000000"),) for (s,) in my.fetch("SELECT s FROM printed ORDER BY id")] == stored
 
 
 async def test_conditions_on_a_loop(amy: Any) -> None:

@@ -13,6 +13,8 @@
 //! of twelve bytes MySQL would make a VECTOR(3). A number with a fraction that is compared with integers is written, as MySQL
 //! rounds it where it takes the condition into the queries of a UNION, of a view as well; and bytes that are not UTF-8 where
 //! they are compared with text: it would leave out what it cannot read, and find '' for them, where the literal is refused.
+//! A fraction of a second that is compared with a TIME or a DATE is written: it would be rounded to a TIME's decimals, so that
+//! it equals another time.
 //!
 //! The parameter has the character set of its column, too, and text with a character that this one lacks is refused
 //! (error 3988), where a literal is compared, or is stored by the SQL mode. Nothing reports the character set before:
@@ -164,6 +166,17 @@ fn is_utf8<V: Value>(value: &V) -> bool {
     value.with_bytes(|bytes| std::str::from_utf8(bytes).is_ok()).unwrap_or(true)
 }
 
+/// Returns true if a time has a fraction of a second; false if it is refused anyway.
+fn has_fraction<V: Value>(value: &V) -> bool {
+    let micros = match value.kind() {
+        ValueKind::Time => value.time(),
+        ValueKind::Timestamp => value.timestamp(),
+        ValueKind::Interval => value.interval().map(|(_, _, micros)| micros),
+        _ => Ok(0),
+    };
+    micros.is_ok_and(|micros| micros % 1_000_000 != 0)
+}
+
 impl Binding {
     /// That of a statement that nothing was executed with.
     pub fn new(sql: &str, modes: Modes, expected: Vec<Expected>) -> Self {
@@ -217,6 +230,9 @@ impl Binding {
             if kind == ValueKind::Bytes && self.is_compared_with_text(at) && !is_utf8(&value) {
                 return Sending::Written;
             }
+            if self.is_compared_with_a_short_time(at) && has_fraction(&value) {
+                return Sending::Written;
+            }
             let taken = bound.is_none_or(|bound| {
                 let number = self.stored && bound.is_number() && family.is_number();
                 bound == family || number
@@ -238,6 +254,12 @@ impl Binding {
             (Some(Placement::Stored), Some(kind)) if !self.calls => family.is_stored_as(kind),
             _ => true,
         }
+    }
+
+    /// Returns true if parameter `at` is compared with a TIME or a DATE, whose decimals may be fewer than those of a value.
+    fn is_compared_with_a_short_time(&self, at: usize) -> bool {
+        let is_short = |expected: &Expected| matches!(expected.kind, ColumnType::TIME | ColumnType::DATE);
+        self.placements.get(at) == Some(&Placement::Compared) && self.expected.get(at).is_some_and(is_short)
     }
 
     fn is_compared_with_text(&self, at: usize) -> bool {

@@ -104,8 +104,9 @@ pub enum Destination {
 
 /// [`encode_param`], except for values that MySQL (9.7 is one) mishandles in binary form: times beyond 838 hours with a
 /// fraction, which it reports as out of range; timestamps that are stored in a column, which lose their fraction if that is
-/// a column of text, all of them if the first parameter of the statement was not text; and times with a fraction that are
-/// stored as text, of whose decimals it leaves out the zeros at the end. They are sent as text.
+/// a column of text, all of them if the first parameter of the statement was not text; and times that are
+/// stored as text, of whose decimals it leaves out the zeros at the end, of all if the first one had its own type. They are
+/// sent as text.
 ///
 /// # Errors
 /// As those of [`encode_param`].
@@ -124,8 +125,8 @@ pub fn encode_param_for_mysql<V: Value>(
     }
     if matches!(kind, ValueKind::Time | ValueKind::Interval) {
         let micros = time_micros(value, kind)?;
-        let is_text = target == Destination::Text || micros.unsigned_abs() > BINARY_TIME_MICROS;
-        if is_text && micros % 1_000_000 != 0 {
+        let is_long = micros.unsigned_abs() > BINARY_TIME_MICROS && micros % 1_000_000 != 0;
+        if is_long || target == Destination::Text {
             put_lenenc_bytes(out, time_text(micros).as_bytes());
             return Ok(Some([ColumnType::VAR_STRING.0, 0]));
         }
