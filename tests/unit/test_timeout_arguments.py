@@ -122,7 +122,11 @@ BOUND_OTHERWISE = {
     "parts of a COPY, within the timeout that the COPY was begun with": [
         *(f"{copy}.{name}" for copy in ("Copy", "AsyncCopy") for name in vars(Copy) | vars(AsyncCopy)),
     ],
-    "as io.RawIOBase has them; command_timeout bounds them": ["RawFile.readall", "RawFile.readinto"],
+    "as io.RawIOBase has them; command_timeout bounds them": [
+        "RawFile.readall",
+        "RawFile.readinto",
+        "RawFile.readline",
+    ],
     "the reset of a connection that comes back has POOL_RESET_TIMEOUT": ["putconn"],
 }
 LISTED = {name for group in (NOTHING_TO_WAIT_FOR, BOUND_OTHERWISE) for names in group.values() for name in names}
