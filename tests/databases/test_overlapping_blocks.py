@@ -296,3 +296,28 @@ def test_how_statements_are_executed_changes_at_once(any_db: Database) -> None:
         with conn.transaction():
             conn.execute(any_db.one)
         assert set(changes) == {1}
+
+
+@pytest.mark.parametrize("cancels", [False, True], ids=["shared", "cancelled"])
+async def test_a_block_that_begins_while_a_batch_is_under_way_has_a_transaction_of_its_own(
+    any_db: Database, place: str, cancels: bool
+) -> None:
+    async with await headrace.aio.connect(place, autocommit=True) as conn:
+        for turns in (0, 1, 2, 3, 5, 8, 13, 21, 34):
+            values = [(n,) for n in range(3, 700)]
+            batch = asyncio.ensure_future(conn.executemany(f"insert into overlapping values ({any_db.mark})", values))
+            for turn in range(turns):
+                await asyncio.sleep(0.0001 * (turn % 3))
+            if cancels:
+                batch.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await batch
+            async with conn.transaction():
+                await conn.execute("insert into overlapping values (1)")
+                await conn.execute("insert into overlapping values (2)")
+            if not cancels:
+                await batch
+            found = rows(place)
+            assert (turns, found[:2]) == (turns, [1, 2])
+            assert len(found) in ((2, 699) if cancels else (699,)), turns
+            await conn.execute("delete from overlapping")

@@ -327,7 +327,7 @@ impl<H: IfxHandler> Session for Machine<H> {
     }
 
     fn transaction_ahead(&self) -> Option<bool> {
-        self.queue.transaction_ahead(self.transaction.is_open(), |pending| pending.request.effect())
+        self.queue.transaction_ahead(self.transaction.is_open(), PendingRequest::effect)
     }
 
     fn forget_statements(&mut self) {

@@ -11,7 +11,9 @@ use crate::limits as own;
 use crate::messages::kind;
 use crate::messages::server::ServerError;
 pub(super) use headrace_core::Failure;
-use headrace_core::{Mismatch, Pending, Pipelining, ResponseHandler, Slot, Statements, Verb, WhenLost};
+use headrace_core::{
+    Effect, IfUnsent, Mismatch, Pending, Pipelining, ResponseHandler, Slot, Statements, Verb, WhenLost,
+};
 use std::sync::Arc;
 
 /// The statement of a request, and its source.
@@ -158,6 +160,14 @@ impl<H: IfxHandler> PendingRequest<H> {
         match &mut self.stage {
             Stage::Executed(executed) => Some(executed),
             _ => None,
+        }
+    }
+
+    /// What it does to a transaction; a batch that has begun one ends it.
+    pub(super) fn effect(&self) -> Effect {
+        match self.batch() {
+            Some(batch) if batch.has_own_transaction() => Effect::Ends(IfUnsent::RollBack),
+            _ => self.request.effect(),
         }
     }
 
