@@ -20,6 +20,8 @@ from headrace import errors
 from long import every
 from served import Served, fresh
 
+from .literals import literal
+
 Conn = headrace.mysql.Connection[Any]
 D = decimal.Decimal
 DAY = dt.date(2024, 2, 29)
@@ -97,34 +99,6 @@ COMPARED: list[Any] = [
     '{"a":1}', "[1]", '"abc"', b"abc", b"1", "é".encode(), b"2024-02-29", DAY, dt.datetime(2024, 2, 29), INSTANT,
     dt.timedelta(hours=30), dt.time(13, 14, 15, 678901), dt.timedelta(hours=-1), None,
 ]  # fmt: skip
-
-
-def literal(value: Any) -> str:
-    """A value as a user writes it."""
-    match value:
-        case None:
-            return "null"
-        case bool() | int() | D():
-            return str(int(value) if isinstance(value, bool) else value)
-        case float():
-            return f"{value!r}{'' if 'e' in repr(value) else 'e0'}"
-        case str():
-            return "'" + pymysql.converters.escape_string(value) + "'"
-        case bytes():
-            return f"_binary x'{value.hex()}'"
-        case dt.datetime():
-            return f"timestamp'{value}'"
-        case dt.date():
-            return f"date'{value}'"
-        case dt.time():
-            return f"time'{value}'"
-        case dt.timedelta():
-            micros = abs(value) // dt.timedelta(microseconds=1)
-            seconds, fraction = divmod(micros, 1_000_000)
-            sign = "-" if value < dt.timedelta() else ""
-            clock = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-            return f"time'{sign}{clock}{f'.{fraction:06}' if fraction else ''}'"
-    raise AssertionError(value)
 
 
 def shown(value: Any) -> Any:

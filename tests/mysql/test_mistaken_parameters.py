@@ -13,6 +13,8 @@ import headrace.mysql
 from headrace import errors
 from served import fresh
 
+from .literals import literal
+
 Conn = headrace.mysql.Connection[Any]
 D = decimal.Decimal
 LATE = dt.timedelta(seconds=-3)
@@ -43,24 +45,6 @@ PATTERNS = [
     ("coalesce(regexp_instr(code, ?), -1) < 1", ["w", None, "0"]),
     ("coalesce(regexp_substr(code, ?), 'none') = 'none'", ["w", None, "0"]),
 ]
-
-
-def literal(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value!r}e0" if "e" not in repr(value) else repr(value)
-    return "NULL" if value is None else str(value) if isinstance(value, D) else repr(value)
-
-
-def temporal(value: dt.date | dt.time | dt.timedelta) -> str:
-    match value:
-        case dt.datetime():
-            return f"TIMESTAMP'{value}'"
-        case dt.date():
-            return f"DATE'{value}'"
-        case dt.time():
-            return f"TIME'{value}'"
-    sign = "-" if value < dt.timedelta(0) else ""
-    return f"TIME'{sign}{abs(value)}'"
 
 
 def outcome(execute: Callable[..., Any], *args: Any) -> Any:
@@ -126,7 +110,7 @@ def test_a_time_with_more_decimals_than_its_column_is_no_other_time(my: Conn, co
     for column, values in cases:
         query = f"SELECT id FROM instants WHERE {condition.replace('at', column)} ORDER BY id"
         for value in values:
-            by_hand = my.executescript(query.replace("?", temporal(value))).fetchall()
+            by_hand = my.executescript(query.replace("?", literal(value))).fetchall()
             assert (value, my.fetch(query, *[value] * query.count("?"))) == (value, by_hand)
     assert my.execute("DELETE FROM instants WHERE at = ?", (dt.time(0, 0, 1, 500),)).rowcount == 0
 

@@ -37,8 +37,6 @@ pub(super) struct Batch<H: ResponseHandler> {
     step: Step,
     /// How it is made atomic.
     pub guard: Guard,
-    /// It has begun a transaction, which ends with it.
-    has_own_transaction: bool,
     beginning: Beginning,
     travels: Travels,
     /// Rows that were sent.
@@ -129,7 +127,6 @@ impl<H: ResponseHandler> Batch<H> {
         Self {
             step: Step::Sending,
             guard,
-            has_own_transaction: guard == Guard::Transaction,
             beginning,
             travels: Travels::on(strategy),
             sent: 0,
@@ -138,11 +135,6 @@ impl<H: ResponseHandler> Batch<H> {
             put: Put::default(),
             putting: Putting::Good,
         }
-    }
-
-    /// Returns true if it has begun a transaction, which ends with it.
-    pub(super) fn has_own_transaction(&self) -> bool {
-        self.has_own_transaction
     }
 
     pub(super) fn step(&self) -> Step {
@@ -339,7 +331,6 @@ impl<H: IfxHandler> Machine<H> {
         }
         // A transaction that is not only that of the batch was begun before it.
         let own = std::mem::replace(&mut batch.guard, Guard::None) == Guard::Transaction;
-        batch.has_own_transaction = false;
         let is_of_batch = |group: &&Group| group.request_id == id && (own || !matches!(group.expect, Expect::Begin));
         let taken = self.groups.iter().rev().take_while(is_of_batch).count();
         self.groups.truncate(self.groups.len() - taken);

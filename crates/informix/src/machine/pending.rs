@@ -165,8 +165,8 @@ impl<H: IfxHandler> PendingRequest<H> {
 
     /// What it does to a transaction; a batch that has begun one ends it.
     pub(super) fn effect(&self) -> Effect {
-        match self.batch() {
-            Some(batch) if batch.has_own_transaction() => Effect::Ends(IfUnsent::RollBack),
+        match self.guard() {
+            Guard::Transaction => Effect::Ends(IfUnsent::RollBack),
             _ => self.request.effect(),
         }
     }

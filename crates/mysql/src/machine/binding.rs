@@ -258,12 +258,15 @@ impl Binding {
 
     /// Returns true if parameter `at` is compared with a TIME or a DATE, whose decimals may be fewer than those of a value.
     fn is_compared_with_a_short_time(&self, at: usize) -> bool {
-        let is_short = |expected: &Expected| matches!(expected.kind, ColumnType::TIME | ColumnType::DATE);
-        self.placements.get(at) == Some(&Placement::Compared) && self.expected.get(at).is_some_and(is_short)
+        self.compared(at).is_some_and(|expected| matches!(expected.kind, ColumnType::TIME | ColumnType::DATE))
     }
 
     fn is_compared_with_text(&self, at: usize) -> bool {
-        self.placements.get(at) == Some(&Placement::Compared)
-            && self.expected.get(at).is_some_and(|expected| !expected.is_binary)
+        self.compared(at).is_some_and(|expected| !expected.is_binary)
+    }
+
+    /// What parameter `at` is compared with, if it is.
+    fn compared(&self, at: usize) -> Option<&Expected> {
+        self.expected.get(at).filter(|_| self.placements.get(at) == Some(&Placement::Compared))
     }
 }
